@@ -1,0 +1,65 @@
+// What an algorithm needs of a communicator. Ranks that share memory have a window on each other's buffers; ranks that do
+// not exchange messages. Virtual calls are made once a chunk, never once an element.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace stretto::runtime {
+
+// What this rank is about to do. Ranks compare `hash` (of everything below and the program's sizes and scalars); only on a
+// difference are the other fields read, to say who differs in what.
+struct Descriptor {
+    uint64_t hash = 0;
+    uint64_t program = 0;         // hash of the plan's bytes
+    uint64_t sizes[8] = {};       // the first eight sizes
+    uint64_t scalars[16] = {};    // the first sixteen scalar arguments, bit patterns
+    int32_t size_count = 0, scalar_count = 0;
+    uint32_t sequence = 0;        // calls made on this communicator before this one
+    uint32_t mxcsr = 0;           // flush-to-zero and rounding bits
+    char name[64] = {};           // of the program
+};
+
+// A place that peers may load from or store to between enter and the last barrier of a call.
+struct Place { void *data; uint64_t bytes; };
+
+constexpr int max_places = 64;    // a call may publish that many buffers
+
+struct Request { void *impl = nullptr; };    // null: done
+
+// One a communicator and rank. Every function that waits returns 0 or a stretto_status (the text is in last_error()), and
+// returns with an error when a peer is lost, the deadline passes or another rank failed.
+class Transport {
+public:
+    virtual ~Transport() = default;
+    virtual int rank() const = 0;
+    virtual int ranks() const = 0;
+
+    // ---- shared memory. True when at() may be used for every peer; else messages carry the loads and stores.
+    virtual bool shared() const = 0;
+    // May peers reach this memory as it is? Threads: any pointer. Processes: the heap of stretto_malloc.
+    virtual bool reachable(const void *data, uint64_t bytes) const = 0;
+    // Publishes descriptor and places, waits for all ranks, compares the hashes.
+    virtual int enter(const Descriptor &, const Place *, int count) = 0;
+    // The address of a peer's place in this address space; valid between enter and leave.
+    virtual void *at(int peer, int place) const = 0;
+    // All ranks' earlier loads and stores are done before anybody's later ones.
+    virtual int barrier() = 0;
+    // Ends the call. With wait: a barrier first.
+    virtual int leave(bool wait) = 0;
+    // Memory for `bytes` that peers can reach, or null.
+    virtual void *allocate(uint64_t bytes) = 0;
+    virtual void release(void *) = 0;
+
+    // ---- messages. Matched by (peer, tag) in order. Buffers must live until the request is done.
+    virtual Request send(int peer, int tag, const void *data, uint64_t bytes) = 0;
+    virtual Request receive(int peer, int tag, void *data, uint64_t bytes) = 0;
+    // Tests, or waits for, all of them.
+    virtual int progress(Request *requests, int count, bool wait) = 0;
+
+    // First failure of a communicator wins; wakes everybody; the communicator is broken from then on. Returns the status.
+    virtual int fail(int status, const char *text) = 0;
+    // Has somebody failed? To be asked once a chunk.
+    virtual int poll() = 0;
+};
+
+}  // namespace stretto::runtime
