@@ -1,0 +1,14 @@
+// Text for people: expressions, nodes and programs as the user would write them. Stable between runs: goldens hold it.
+#pragma once
+#include "lang/graph.h"
+
+namespace stretto {
+
+// p(i) - c1 * m1(i), with the names of the graph.
+std::string to_string(const Graph &, const Expr &);
+// avg(i) = gsum(i) / ranks()        replicated float32[n]
+std::string to_string(const Graph &, const Node &);
+// Arguments, nodes, results.
+std::string to_string(const Graph &);
+
+}  // namespace stretto
