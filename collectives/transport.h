@@ -46,9 +46,11 @@ public:
     virtual int barrier() = 0;
     // Ends the call. With wait: a barrier first.
     virtual int leave(bool wait) = 0;
-    // Memory for `bytes` that peers can reach, or null.
-    virtual void *allocate(uint64_t bytes) = 0;
+    // Memory for `bytes` that peers can reach, or null (with the text set). align: a power of two. Any thread may call these.
+    virtual void *allocate(uint64_t bytes, uint64_t align = 64) = 0;
     virtual void release(void *) = 0;
+    // Is it inside memory that allocate() gave and release() has not taken back?
+    virtual bool owns(const void *data) const = 0;
 
     // ---- messages. Matched by (peer, tag) in order. Buffers must live until the request is done.
     virtual Request send(int peer, int tag, const void *data, uint64_t bytes) = 0;
