@@ -38,9 +38,10 @@ Expr size_value(const std::string &name);                     // size.<name>, in
 Expr plan_scalar(const Type &, int number);                   // plan.<number>: Graph::scalars[number]
 Expr ranks_value();                                           // world.ranks, int32
 Expr rank_value();                                            // world.rank, int32, differs between ranks
+// Names bound by a Let inside an expression are let.<number>.
 
 struct Symbol {
-    enum Kind { None, Index, Scalar, Size, PlanScalar, Ranks, Rank } kind = None;
+    enum Kind { None, Index, Scalar, Size, PlanScalar, Ranks, Rank, Let } kind = None;
     std::string name;  // without the prefix
     int number = -1;   // of PlanScalar
 };

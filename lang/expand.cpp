@@ -1,0 +1,293 @@
+#include "lang/expand.h"
+#include "lang/error.h"
+#include <limits>
+
+namespace stretto {
+
+using namespace Halide::Internal;
+using Halide::cast;
+using Halide::reinterpret;
+using Halide::strict_float;
+
+namespace {
+
+Type bits_of(const Type &t) {
+    return Halide::UInt(t.bits());
+}
+
+// a != a, safe from fast-math: a strict comparison.
+Expr differs_from_itself(const Expr &a) {  // NaN
+    return strict_float(a != a);
+}
+
+Expr quiet_nan(const Type &t) {
+    return reinterpret(t, t.bits() == 64 ? make_const(u64, uint64_t(0x7ff8000000000000)) : make_const(u32, 0x7fc00000));
+}
+
+Expr exp_f32(const Expr &x) {
+    return select(differs_from_itself(x), x, strict_float(halide_exp(x)));
+}
+
+Expr log_f32(const Expr &x) {
+    return select(differs_from_itself(x), x, strict_float(halide_log(x)));
+}
+
+// C's pow but for accuracy: |x|^y = exp(y log |x|); negative bases with integral exponents only.
+Expr pow_f32(const Expr &x, const Expr &y) {
+    Expr zero = make_zero(f32), one = make_one(f32), infinity = Expr(std::numeric_limits<float>::infinity());
+    Expr magnitude = exp_f32(strict_float(y * log_f32(abs(x))));
+    Expr integral = floor(y) == y, half = y * 0.5f, odd = integral && floor(half) != half;
+    Expr of_zero = select(y > zero, zero, infinity);
+    Expr of_negative = select(!integral, quiet_nan(f32), select(odd, -magnitude, magnitude));
+    return strict_float(select(y == zero || x == one, one, differs_from_itself(x) || differs_from_itself(y), quiet_nan(f32), x == zero, of_zero,
+                               x > zero, magnitude, of_negative));
+}
+
+// Halide's own expansions bind names from a process-wide counter, and an expression that is used twice brings its names
+// twice: give every Let a number of its own, in order of appearance, and call it let.<number>.
+thread_local int next_let = 0;
+
+class RenameLets : public IRMutator {
+    using IRMutator::visit;
+    Expr visit(const Let *l) override {
+        Expr value = mutate(l->value);
+        if (l->name.rfind("let.", 0) == 0) return Let::make(l->name, value, mutate(l->body));
+        std::string name = "let." + std::to_string(next_let++);
+        Expr body = Halide::Internal::substitute(l->name, Variable::make(value.type(), name), l->body);
+        return Let::make(name, value, mutate(body));
+    }
+};
+
+class ExpandFunctions : public IRMutator {
+    using IRMutator::visit;
+    Expr visit(const Call *c) override {
+        std::vector<Expr> args;
+        for (auto &a : c->args) args.push_back(a.type().is_handle() ? a : mutate(a));
+        Expr r;
+        if (c->name == "exp_f32") r = exp_f32(args[0]);
+        if (c->name == "log_f32") r = log_f32(args[0]);
+        if (c->name == "pow_f32") r = pow_f32(args[0], args[1]);
+        if (c->name == "erf_f32") r = expand_functions(strict_float(halide_erf(args[0])));
+        if (r.defined()) return RenameLets().mutate(r);
+        return Call::make(c->type, c->name, args, c->call_type);
+    }
+    Expr visit(const Halide::Internal::Max *x) override {
+        return combine(ReduceOp::Max, mutate(x->a), mutate(x->b));
+    }
+    Expr visit(const Halide::Internal::Min *x) override {
+        return combine(ReduceOp::Min, mutate(x->a), mutate(x->b));
+    }
+    Expr visit(const Mod *x) override {
+        Expr a = mutate(x->a), b = mutate(x->b);
+        return x->type.is_float() ? strict_float(a - b * floor(a / b)) : a % b;
+    }
+};
+
+class WidenFloat16 : public IRMutator {
+    using IRMutator::visit;
+    template<class T>
+    Expr binary(const T *x) {
+        return T::make(widen(x->a), widen(x->b));
+    }
+    Expr visit(const Add *x) override {
+        return binary(x);
+    }
+    Expr visit(const Sub *x) override {
+        return binary(x);
+    }
+    Expr visit(const Mul *x) override {
+        return binary(x);
+    }
+    Expr visit(const Div *x) override {
+        return binary(x);
+    }
+    Expr visit(const Mod *x) override {
+        return binary(x);
+    }
+    Expr visit(const Halide::Internal::Max *x) override {
+        return binary(x);
+    }
+    Expr visit(const Halide::Internal::Min *x) override {
+        return binary(x);
+    }
+    Expr visit(const EQ *x) override {
+        return binary(x);
+    }
+    Expr visit(const NE *x) override {
+        return binary(x);
+    }
+    Expr visit(const LT *x) override {
+        return binary(x);
+    }
+    Expr visit(const LE *x) override {
+        return binary(x);
+    }
+    Expr visit(const GT *x) override {
+        return binary(x);
+    }
+    Expr visit(const GE *x) override {
+        return binary(x);
+    }
+    Expr visit(const Select *x) override {
+        return Select::make(mutate(x->condition), widen(x->true_value), widen(x->false_value));
+    }
+    Expr visit(const FloatImm *x) override {
+        return is_float16(x->type) ? FloatImm::make(f32, x->value) : Expr(x);
+    }
+    Expr visit(const Cast *x) override {
+        Expr v = widen(x->value);
+        if (!is_float16(x->type)) return cast(x->type, v);
+        if (as_access(x->value) && x->value.type() == x->type) return v;
+        return cast(f32, cast(x->type, cast(f32, v)));  // a cast to 16 bits rounds
+    }
+    Expr visit(const Call *c) override {
+        if (as_access(Expr(c))) {
+            Expr e = IRMutator::visit(c);
+            return is_float16(c->type) ? cast(f32, e) : e;
+        }
+        std::vector<Expr> args;
+        for (auto &a : c->args) args.push_back(a.type().is_handle() ? a : widen(a));
+        std::string name = c->name;
+        size_t suffix = name.rfind("_f16");
+        if (suffix == std::string::npos) suffix = name.rfind("_bf16");
+        if (is_float16(c->type) && suffix != std::string::npos) name = name.substr(0, suffix) + "_f32";
+        return Call::make(is_float16(c->type) ? f32 : c->type, name, args, c->call_type);
+    }
+
+public:
+    // Of type f32 where e has a 16-bit float type, else of e's own.
+    Expr widen(const Expr &e) {
+        if (e.as<Variable>() && is_float16(e.type())) return cast(f32, e);
+        return mutate(e);
+    }
+};
+
+// One round of Philox4x32 (Salmon et al., SC 2011), multipliers and Weyl constants from the paper.
+struct Philox {
+    Expr c[4], k[2];
+    static Expr multiply(uint32_t m, const Expr &x) {
+        return cast<uint64_t>(x) * make_const(u64, m);
+    }
+    void round() {
+        Expr p0 = multiply(0xD2511F53u, c[0]), p1 = multiply(0xCD9E8D57u, c[2]);
+        Expr hi0 = cast<uint32_t>(p0 >> 32), lo0 = cast<uint32_t>(p0);
+        Expr hi1 = cast<uint32_t>(p1 >> 32), lo1 = cast<uint32_t>(p1);
+        Expr next[4] = {hi1 ^ c[1] ^ k[0], lo1, hi0 ^ c[3] ^ k[1], lo0};
+        std::copy(next, next + 4, c);
+        k[0] = k[0] + make_const(u32, 0x9E3779B9u);
+        k[1] = k[1] + make_const(u32, 0xBB67AE85u);
+    }
+};
+
+class ExpandRandom : public IRMutator {
+    const Graph &g;
+    const Names &vars;
+    const std::map<std::string, Dim> &extents;
+    int &next_stream;
+    using IRMutator::visit;
+
+    Expr extent(const std::string &v) const {
+        auto it = extents.find(v);
+        if (it == extents.end()) throw Error("random(...): index " + v + " is no index of the definition it stands in.");
+        const Dim &d = it->second;
+        return d.kind == Dim::Constant ? make_const(u64, d.value) :
+               d.kind == Dim::Size     ? cast<uint64_t>(size_value(g.sizes[d.value])) :
+                                         cast<uint64_t>(ranks_value());
+    }
+    Expr visit(const Call *c) override {
+        if (c->name != "stretto_random") return IRMutator::visit(c);
+        Names names;
+        for (size_t i = 2; i < c->args.size(); i++) names.push_back(bare_index(c->args[i]));
+        if (names.empty()) names = vars;
+        Expr linear = make_const(u64, 0);
+        for (auto &v : names) linear = linear * extent(v) + cast<uint64_t>(index(v));
+        int64_t stream = *as_const_int(c->args[1]);
+        if (stream < 0) stream = next_stream++;
+        Expr seed = cast<uint64_t>(mutate(c->args[0]));
+        // Halide shares the subexpressions of a round only if they are names: bind the state after each.
+        Philox p{{cast<uint32_t>(linear), cast<uint32_t>(linear >> 32), make_const(u32, stream), make_const(u32, 0)},
+                 {cast<uint32_t>(seed), cast<uint32_t>(seed >> 32)}};
+        std::vector<std::pair<std::string, Expr>> bound;
+        auto bind = [&](Expr &e) {
+            std::string name = unique_name("philox");
+            bound.push_back({name, e});
+            e = Variable::make(e.type(), name);
+        };
+        for (int r = 0; r < 10; r++) {
+            p.round();
+            if (r < 9)
+                for (auto &x : p.c) bind(x);
+        }
+        Expr result = cast<float>(p.c[0] >> 8) * Expr(0x1p-24f);
+        for (auto it = bound.rbegin(); it != bound.rend(); ++it) result = Let::make(it->first, it->second, result);
+        return RenameLets().mutate(result);
+    }
+
+public:
+    ExpandRandom(const Graph &g, const Names &vars, const std::map<std::string, Dim> &extents, int &next_stream)
+        : g(g), vars(vars), extents(extents), next_stream(next_stream) {
+    }
+};
+
+class TakeOutScalars : public IRMutator {
+    Graph &g;
+
+public:
+    explicit TakeOutScalars(Graph &g) : g(g) {
+    }
+    using IRMutator::mutate;
+    Expr mutate(const Expr &e) override {
+        if (e.type().is_handle() || is_constant(e) || symbol_of(e).kind == Symbol::PlanScalar) return e;
+        if (has_index(e)) return IRMutator::mutate(e);
+        int k = 0;
+        while (k < int(g.scalars.size()) && !equal(g.scalars[k], e)) k++;
+        if (k == int(g.scalars.size())) g.scalars.push_back(e);
+        return plan_scalar(e.type(), k);
+    }
+};
+
+}  // namespace
+
+void number_lets_from_zero() {
+    next_let = 0;
+}
+
+Expr combine(ReduceOp op, const Expr &a, const Expr &b) {
+    if (op == Sum) return a + b;
+    if (op == Prod) return a * b;
+    if (!a.type().is_float()) return op == ReduceOp::Max ? max(a, b) : min(a, b);
+    Type t = bits_of(a.type());
+    // Equal operands differ at most in the sign of a zero: Max keeps +0, Min keeps -0.
+    Expr x = reinterpret(t, a), y = reinterpret(t, b), same = reinterpret(a.type(), op == ReduceOp::Max ? (x & y) : (x | y));
+    Expr first = op == ReduceOp::Max ? strict_float(a > b) : strict_float(a < b);
+    return select(strict_float(a == b), same, select(first || differs_from_itself(a), a, b));
+}
+
+Expr expand_functions(const Expr &e) {
+    return ExpandFunctions().mutate(e);
+}
+
+Expr widen_float16(const Expr &e) {
+    Expr wide = WidenFloat16().widen(e);
+    if (!is_float16(e.type())) return wide;
+    const Cast *c = wide.as<Cast>();
+    if (c && c->value.type() == e.type()) return c->value;  // a widened read, or a value that is rounded already
+    return cast(e.type(), wide);
+}
+
+Expr expand_random(const Graph &g, const Expr &e, const Names &vars, const std::map<std::string, Dim> &extents,
+                   int &next_stream) {
+    return ExpandRandom(g, vars, extents, next_stream).mutate(e);
+}
+
+Expr random_placeholder(const Expr &seed, int stream, const std::vector<Expr> &indices) {
+    std::vector<Expr> args{cast<uint64_t>(seed), Expr(stream)};
+    args.insert(args.end(), indices.begin(), indices.end());
+    return Call::make(f32, "stretto_random", args, Call::PureExtern);
+}
+
+Expr take_out_scalars(Graph &g, const Expr &e) {
+    return TakeOutScalars(g).mutate(e);
+}
+
+}  // namespace stretto

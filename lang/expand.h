@@ -1,0 +1,34 @@
+// From what the user wrote to what machines compute: one definition of every function, no arithmetic in 16-bit floats, plan
+// scalars taken out. Every back end and the reference get the result, so all of them agree.
+#pragma once
+#include "lang/graph.h"
+
+namespace stretto {
+
+// op(a, b) with the language's rules: Max and Min of floats are NaN if an operand is, and -0 < +0 (Halide's own max drops a
+// NaN on one side); integers wrap.
+Expr combine(ReduceOp op, const Expr &a, const Expr &b);
+
+// exp, log, pow, erf of f32 as fixed sequences of strict operations; max, min, % of floats by their definitions. (f64 and
+// the trigonometric functions call the C library, which is the same for every back end on a CPU.)
+//   exp(x)   ->   select(x != x, x, strict_float(halide_exp(x)))
+Expr expand_functions(const Expr &);
+
+// 16-bit floats are storage: operands are widened, results rounded once, where a node or a cast says so.
+//   h(i) * h(i) + 1   ->   cast<float16_t>(cast<float>(h(i)) * cast<float>(h(i)) + 1.0f)
+Expr widen_float16(const Expr &);
+
+// random(seed, stream, indices...)   ->   Philox4x32-10 keyed by seed, counter = (linear index, stream), word 0 / 2^32.
+// `extents`: of every index by name. `next_stream`: the ordinal that a call without a stream takes.
+Expr expand_random(const Graph &, const Expr &, const Names &vars, const std::map<std::string, Dim> &extents, int &next_stream);
+// The placeholder: a uniform float in [0, 1). stream -1: the default. No indices: those of the left side.
+Expr random_placeholder(const Expr &seed, int stream, const std::vector<Expr> &indices);
+
+// Names bound by expansions are numbered in order within a program, so that its text is the same in every run.
+void number_lets_from_zero();
+
+// Adds the maximal parts of e that have no index and are no constants to g.scalars (each once), and puts plan_scalar(k) there.
+//   cast<float>(1 - beta1) * m(i)   ->   plan.0 * m(i)
+Expr take_out_scalars(Graph &g, const Expr &e);
+
+}  // namespace stretto

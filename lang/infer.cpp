@@ -1,0 +1,438 @@
+#include "lang/infer.h"
+#include "lang/error.h"
+#include "lang/print.h"
+#include <algorithm>
+
+namespace stretto {
+
+using namespace Halide::Internal;
+
+namespace {
+
+// The layout of an expression: a slice is named by its index variable.
+struct ExprLayout {
+    AxisLayout::Kind kind = AxisLayout::Replicated;
+    ReduceOp op = Sum;
+    std::string var;
+    bool is(AxisLayout::Kind k) const {
+        return kind == k;
+    }
+};
+
+std::string describe(const ExprLayout &l) {
+    switch (l.kind) {
+    case AxisLayout::Sliced: return "sliced on " + l.var;
+    case AxisLayout::Partial: return std::string("partial(") + reduce_op_name(l.op) + ")";
+    case AxisLayout::Local: return "local";
+    case AxisLayout::Rooted: return "rooted";
+    default: return "replicated";
+    }
+}
+
+bool preserves_values(const Type &from, const Type &to) {
+    return from == to || (to.can_represent(from) && (from.is_float() || !to.is_float() || from.bits() < to.bits()));
+}
+
+// A cast is linear where it does not round: to a wider float, or modulo a power of two between integers.
+bool is_linear_cast(const Type &from, const Type &to) {
+    if (from.is_float()) return to.is_float() && to.bits() >= from.bits() && !(from != to && to.bits() == from.bits());
+    return !to.is_float() && !to.is_bool() && to.bits() <= from.bits();
+}
+
+class Inference {
+    const Graph &g;
+    const Node &n;
+
+    [[noreturn]] void fail(const std::string &why, const std::string &legal) const {
+        std::string left = n.name + "(";
+        for (size_t i = 0; i < n.vars.size(); i++) left += (i ? ", " : "") + n.vars[i];
+        std::string what = n.is_communication() ? to_string(g, n) : left + ") = " + to_string(g, n.source);
+        what = what.substr(0, what.find("   "));
+        throw Error("In program " + g.program + ": cannot define " + what + ".\n  " + why +
+                    (legal.empty() ? "" : "\nLegal: " + legal));
+    }
+
+    // The first access in e with this layout, as code, and its tensor.
+    const Call *culprit(const Expr &e, AxisLayout::Kind kind) const {
+        const Call *found = nullptr;
+        for_each_access(e, [&](const Call *c) {
+            if (!found && g.at(accessed(c)).layout.is(kind)) found = c;
+        });
+        return found;
+    }
+    std::string operand_text(const Expr &e, const ExprLayout &l) const {
+        const Call *c = culprit(e, l.kind);
+        return (c ? to_string(g, Expr(c)) : to_string(g, e)) + " is " + describe(l);
+    }
+    std::string reduce_first(const Expr &e) const {
+        const Call *c = culprit(e, AxisLayout::Partial);
+        std::string t = c ? g.at(accessed(c)).name : "the operand";
+        return "reduce it first: all_reduce(" + t + "), or reduce_scatter(" + t + ", dim)";
+    }
+
+    // e must not be a pending reduction where `what` uses it.
+    ExprLayout settled(const Expr &e, const std::string &what) const {
+        ExprLayout l = (*this)(e);
+        if (l.is(AxisLayout::Partial))
+            fail(operand_text(e, l) + "; " + what + " needs the reduced value.", reduce_first(e));
+        return l;
+    }
+
+    ExprLayout join(const Expr &ea, const ExprLayout &a, const Expr &eb, const ExprLayout &b) const {
+        if (a.is(AxisLayout::Partial) || b.is(AxisLayout::Partial)) {
+            const Expr &e = a.is(AxisLayout::Partial) ? ea : eb;
+            const ExprLayout &other = a.is(AxisLayout::Partial) ? b : a;
+            fail(operand_text(e, a.is(AxisLayout::Partial) ? a : b) + " and " +
+                     operand_text(a.is(AxisLayout::Partial) ? eb : ea, other) +
+                     "; combining them would count the other operand once a rank.",
+                 reduce_first(e));
+        }
+        if (a.is(AxisLayout::Replicated)) return b;
+        if (b.is(AxisLayout::Replicated)) return a;
+        if (a.kind != b.kind)
+            fail(operand_text(ea, a) + " and " + operand_text(eb, b) + "; each rank would mix its own value with its block.",
+                 "all_gather the sliced operand, or broadcast(local operand, root)");
+        if (a.is(AxisLayout::Sliced) && a.var != b.var)
+            fail("two indices, " + a.var + " (" + operand_text(ea, a) + ") and " + b.var + " (" + operand_text(eb, b) +
+                     "), are sliced over one axis.",
+                 "all_gather one of the operands");
+        return a;
+    }
+    ExprLayout joined(const Expr &a, const Expr &b, const std::string &what) const {
+        return join(a, settled(a, what), b, settled(b, what));
+    }
+
+    // a + b, a - b: linear, so addends stay addends.
+    template<class T>
+    ExprLayout sum(const T *x, bool subtract) const {
+        ExprLayout a = (*this)(x->a), b = (*this)(x->b);
+        bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
+        if (!pa && !pb) return join(x->a, a, x->b, b);
+        if (subtract && is_const_zero(x->a) && pb && b.op != Prod) {  // -b
+            if (b.op == Max || b.op == Min) b.op = b.op == Max ? Min : Max;
+            return b;
+        }
+        if (pa && pb && a.op == Sum && b.op == Sum) return a;
+        if (pa && a.op == Sum && is_const_zero(x->b)) return a;
+        if (pb && b.op == Sum && !subtract && is_const_zero(x->a)) return b;
+        if (pa && pb)
+            fail(operand_text(x->a, a) + " and " + operand_text(x->b, b) + "; " +
+                     (a.op == b.op ? "a sum of such values is not one." : "two different reductions are pending."),
+                 reduce_first(x->a));
+        return join(x->a, a, x->b, b);
+    }
+
+    ExprLayout product(const Mul *x) const {
+        ExprLayout a = (*this)(x->a), b = (*this)(x->b);
+        bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
+        if (pa && pb && a.op == Prod && b.op == Prod) return a;
+        if (pa && pb)
+            fail("both " + operand_text(x->a, a) + " and " + operand_text(x->b, b) +
+                     "; the product of two sums is not the sum of products.",
+                 reduce_first(x->a));
+        if (pa && a.op == Sum && b.is(AxisLayout::Replicated)) return a;
+        if (pb && b.op == Sum && a.is(AxisLayout::Replicated)) return b;
+        return join(x->a, a, x->b, b);
+    }
+
+    ExprLayout quotient(const Div *x) const {
+        ExprLayout b = settled(x->b, "a divisor"), a = (*this)(x->a);
+        if (a.is(AxisLayout::Partial) && a.op == Sum && b.is(AxisLayout::Replicated)) {
+            if (x->type.is_float()) return a;
+            fail(operand_text(x->a, a) + "; integer division rounds each rank's addend.", reduce_first(x->a));
+        }
+        return join(x->a, a, x->b, b);
+    }
+
+    // max(a, b) and min(a, b): legal on a partial of the same op, with a replicated value too.
+    ExprLayout extremum(const Expr &ea, const Expr &eb, ReduceOp op) const {
+        ExprLayout a = (*this)(ea), b = (*this)(eb);
+        bool pa = a.is(AxisLayout::Partial) && a.op == op, pb = b.is(AxisLayout::Partial) && b.op == op;
+        if (pa && (pb || b.is(AxisLayout::Replicated))) return a;
+        if (pb && a.is(AxisLayout::Replicated)) return b;
+        const char *what = op == Max ? "max" : "min";
+        return join(ea, settled(ea, what), eb, settled(eb, what));
+    }
+
+    ExprLayout selection(const Select *x) const {
+        ExprLayout c = settled(x->condition, "a condition"), a = (*this)(x->true_value), b = (*this)(x->false_value);
+        bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
+        if ((pa || pb) && c.is(AxisLayout::Replicated)) {
+            if (pa && pb && a.op == b.op) return a;
+            if (pa && a.op == Sum && is_const_zero(x->false_value)) return a;
+            if (pb && b.op == Sum && is_const_zero(x->true_value)) return b;
+        }
+        ExprLayout arms = join(x->true_value, a, x->false_value, b);
+        if (arms.is(AxisLayout::Partial) && !c.is(AxisLayout::Replicated))
+            return join(x->condition, c, x->true_value, a);
+        return join(x->condition, c, arms.kind == a.kind ? x->true_value : x->false_value, arms);
+    }
+
+    ExprLayout conversion(const Cast *x) const {
+        ExprLayout a = (*this)(x->value);
+        if (!a.is(AxisLayout::Partial)) return a;
+        const Type &from = x->value.type(), &to = x->type;
+        bool legal = a.op == Sum    ? is_linear_cast(from, to)
+                     : a.op == Prod ? from == to
+                                    : preserves_values(from, to);
+        if (!legal)
+            fail(operand_text(x->value, a) + "; a cast from " + type_name(from) + " to " + type_name(to) +
+                     " would round each rank's addend.",
+                 reduce_first(x->value));
+        return a;
+    }
+
+    ExprLayout read(const Call *c) const {
+        const Node &t = g.at(accessed(c));
+        auto idx = indices_of(c);
+        if (idx.size() != t.dims.size())
+            fail(t.name + " has " + std::to_string(t.dims.size()) + " dimension" + (t.dims.size() == 1 ? "" : "s") + ", " +
+                     std::to_string(idx.size()) + (idx.size() == 1 ? " index is given." : " indices are given."),
+                 "");
+        for (auto &i : idx) {
+            ExprLayout l = settled(i, "an index");
+            if (!l.is(AxisLayout::Replicated) && !t.layout.is_local())
+                fail("index " + to_string(g, i) + " of " + t.name + " is " + describe(l) + ": it differs between ranks.",
+                     "an index that is the same on all ranks, or a local tensor");
+        }
+        ExprLayout r{t.layout.kind(), t.layout.op(), ""};
+        int d = t.layout.sliced_dimension();
+        if (d >= 0) {
+            r.var = bare_index(idx[d]);
+            if (r.var.empty())
+                fail(t.name + " is " + to_string(t.layout) + "; its index there, " + to_string(g, idx[d]) +
+                         ", is not a bare index, so a rank may not have the element.",
+                     "all_gather(" + t.name + ") first, or a bare index");
+        }
+        return r;
+    }
+
+    ExprLayout call(const Call *c) const {
+        ExprLayout r;
+        Expr previous;
+        for (auto &a : c->args) {
+            if (!a.type().is_handle()) {
+                ExprLayout l = settled(a, to_string(g, Expr(c)).substr(0, to_string(g, Expr(c)).find('(')));
+                r = previous.defined() ? join(previous, r, a, l) : l;
+                if (!previous.defined() || l.kind == r.kind) previous = a;
+            }
+        }
+        return r;
+    }
+
+public:
+    Inference(const Graph &g, const Node &n) : g(g), n(n) {
+    }
+
+    ExprLayout operator()(const Expr &e) const {
+        if (const Variable *v = e.as<Variable>()) {
+            Symbol s = symbol_of(Expr(v));
+            bool differs = s.kind == Symbol::Rank || (s.kind == Symbol::PlanScalar && uses_rank(g.scalars[s.number]));
+            return {differs ? AxisLayout::Local : AxisLayout::Replicated, Sum, ""};
+        }
+        if (const Call *c = e.as<Call>()) return as_access(e) ? read(c) : call(c);
+        if (const Add *x = e.as<Add>()) return sum(x, false);
+        if (const Sub *x = e.as<Sub>()) return sum(x, true);
+        if (const Mul *x = e.as<Mul>()) return product(x);
+        if (const Div *x = e.as<Div>()) return quotient(x);
+        if (const Halide::Internal::Max *x = e.as<Halide::Internal::Max>()) return extremum(x->a, x->b, ReduceOp::Max);
+        if (const Halide::Internal::Min *x = e.as<Halide::Internal::Min>()) return extremum(x->a, x->b, ReduceOp::Min);
+        if (const Select *x = e.as<Select>()) return selection(x);
+        if (const Cast *x = e.as<Cast>()) return conversion(x);
+        if (const Reinterpret *x = e.as<Reinterpret>()) return settled(x->value, "reinterpret");
+        if (const Not *x = e.as<Not>()) return settled(x->a, "a condition");
+        if (const Let *x = e.as<Let>()) return (*this)(Halide::Internal::substitute(x->name, x->value, x->body));
+        if (const Mod *x = e.as<Mod>()) return joined(x->a, x->b, "a remainder");
+        if (const LT *x = e.as<LT>()) return joined(x->a, x->b, "a condition");
+        if (const LE *x = e.as<LE>()) return joined(x->a, x->b, "a condition");
+        if (const GT *x = e.as<GT>()) return joined(x->a, x->b, "a condition");
+        if (const GE *x = e.as<GE>()) return joined(x->a, x->b, "a condition");
+        if (const EQ *x = e.as<EQ>()) return joined(x->a, x->b, "a condition");
+        if (const NE *x = e.as<NE>()) return joined(x->a, x->b, "a condition");
+        if (const And *x = e.as<And>()) return joined(x->a, x->b, "a condition");
+        if (const Or *x = e.as<Or>()) return joined(x->a, x->b, "a condition");
+        return {};
+    }
+
+    // Extents of the indices in the order of `names`, from the bare indices of the reads.
+    Dims extents(const Names &names, const Dims &declared) const {
+        std::map<std::string, std::pair<Dim, std::string>> known;
+        for_each_access(n.source, [&](const Call *c) {
+            const Node &t = g.at(accessed(c));
+            auto idx = indices_of(c);
+            for (size_t d = 0; d < idx.size() && d < t.dims.size(); d++) {
+                std::string v = bare_index(idx[d]);
+                if (v.empty()) continue;
+                auto [it, fresh] = known.insert({v, {t.dims[d], t.name}});
+                if (!fresh && it->second.first != t.dims[d])
+                    fail("index " + v + " ranges over " + to_string(g, it->second.first) + " in " + it->second.second +
+                             " and over " + to_string(g, t.dims[d]) + " in " + t.name + ".",
+                         "one index for one extent");
+            }
+        });
+        Dims dims;
+        for (size_t i = 0; i < names.size(); i++) {
+            if (known.count(names[i]))
+                dims.push_back(known[names[i]].first);
+            else if (i < declared.size())
+                dims.push_back(declared[i]);
+            else
+                fail("no operand gives index " + names[i] + " an extent.",
+                     "declare the tensor with its extents: Tensor " + n.name + "{\"" + n.name + "\", type, {extents}}");
+        }
+        return dims;
+    }
+
+    Layout reduced(const ExprLayout &l, ReduceOp op) const {
+        auto position = [&](const Names &v) { return int(std::find(v.begin(), v.end(), l.var) - v.begin()); };
+        if (l.is(AxisLayout::Partial) && l.op != op)
+            fail(operand_text(n.source, l) + "; a " + reduce_op_name(op) + " over it would mix two reductions.",
+                 reduce_first(n.source));
+        if (l.is(AxisLayout::Sliced)) {
+            int d = position(n.vars);
+            return d < int(n.vars.size()) ? sliced(d) : partial(op);
+        }
+        return of_kind(l);
+    }
+    Layout of_kind(const ExprLayout &l) const {
+        if (l.is(AxisLayout::Partial)) return partial(l.op);
+        return l.is(AxisLayout::Local) ? local : replicated;
+    }
+
+    Layout operator()(const Map &m, const ExprLayout &l) const {
+        if (m.slice >= 0) {
+            if (m.slice >= int(n.vars.size()))
+                fail("dimension " + std::to_string(m.slice) + " does not exist.", "0 to " + std::to_string(int(n.vars.size()) - 1));
+            if (l.is(AxisLayout::Replicated) || (l.is(AxisLayout::Sliced) && l.var == n.vars[m.slice])) return sliced(m.slice);
+            fail(operand_text(n.source, l) + "; only a replicated value has slices to take.", "");
+        }
+        if (!l.is(AxisLayout::Sliced)) return of_kind(l);
+        for (size_t d = 0; d < n.vars.size(); d++)
+            if (n.vars[d] == l.var) return sliced(int(d));
+        fail(operand_text(n.source, l) + ", and " + l.var + " is not an index of the left side.",
+             "reduce over it (sum_over(" + l.var + ", ...)), or put it on the left side");
+    }
+    Layout operator()(const Reduction &r, const ExprLayout &l) const {
+        return reduced(l, r.op);
+    }
+    Layout operator()(const Blocks &b, const ExprLayout &l) const {
+        if (l.is(AxisLayout::Sliced) && l.var != n.rvars[b.split])
+            fail("the blocks of this reduction are over " + n.rvars[b.split] + ", but " + operand_text(n.source, l) + ".",
+                 "sum_over({...}, ...).blocks(" + l.var + ")");
+        if (l.is(AxisLayout::Partial)) return reduced(l, b.op);
+        if (l.is(AxisLayout::Sliced) || (b.slice == 0 && l.is(AxisLayout::Replicated))) return sliced(0);
+        return of_kind(l);
+    }
+    Layout operator()(const Fold &, const ExprLayout &l) const {
+        if (l.is(AxisLayout::Sliced)) fail("its block results are " + describe(l) + ".", "all_gather them first");
+        return of_kind(l);
+    }
+    Layout pending(const char *what, const ExprLayout &l, const Layout &result) const {
+        if (!l.is(AxisLayout::Partial))
+            fail(operand_text(n.source, l) + "; " + what + " needs a pending reduction, partial(op).",
+                 "an operand that is partial(Sum), partial(Max), partial(Min) or partial(Prod)");
+        return result;
+    }
+    void check_dimension(int d, const char *what) const {
+        if (d < 0 || d >= int(n.vars.size()))
+            fail(std::string(what) + " on dimension " + std::to_string(d) + ", but the operand has " +
+                     std::to_string(n.vars.size()) + ".",
+                 n.vars.empty() ? "" : "a dimension from 0 to " + std::to_string(int(n.vars.size()) - 1));
+    }
+    Layout operator()(const AllReduce &, const ExprLayout &l) const {
+        return pending("all_reduce", l, replicated);
+    }
+    Layout operator()(const ReduceScatter &r, const ExprLayout &l) const {
+        check_dimension(r.dim, "reduce_scatter");
+        return pending("reduce_scatter", l, sliced(r.dim));
+    }
+    Layout operator()(const AllGather &a, const ExprLayout &l) const {
+        if (!l.is(AxisLayout::Sliced))
+            fail(operand_text(n.source, l) + "; all_gather needs a sliced operand.",
+                 l.is(AxisLayout::Partial) ? reduce_first(n.source) : "an operand that is sliced(d)");
+        check_dimension(a.dim, "all_gather");
+        return replicated;
+    }
+    Layout operator()(const Broadcast &b, const ExprLayout &l) const {
+        if (b.root < 0) fail("rank " + std::to_string(b.root) + " does not exist.", "a root from 0 to ranks() - 1");
+        if (!l.is(AxisLayout::Local))
+            fail(operand_text(n.source, l) + "; broadcast needs a local operand.",
+                 l.is(AxisLayout::Replicated) ? "use the operand itself: it is the same on all ranks" :
+                 l.is(AxisLayout::Sliced)     ? "all_gather it" :
+                                                reduce_first(n.source));
+        return replicated;
+    }
+    Layout operator()(const ArgumentValue &, const ExprLayout &) const {
+        return n.layout;
+    }
+
+    const Names &vars() const {
+        return n.vars;
+    }
+};
+
+}  // namespace
+
+void infer_node(Graph &g, NodeId id) {
+    Node &n = g.at(id);
+    if (n.is_argument()) return;
+    Inference infer(g, n);
+    Dims dims = n.dims, rdims = n.rdims;
+    if (n.as<Blocks>())
+        dims = {Dim{Dim::Ranks, 0}};
+    else
+        dims = infer.extents(n.vars, n.dims);
+    rdims = infer.extents(n.rvars, n.rdims);
+    ExprLayout l = infer(n.source);
+    if (auto *a = n.as<AllGather>(); a && l.is(AxisLayout::Sliced)) {
+        // The dimension follows the operand's: it is the one that l.var is on the left side.
+        auto it = std::find(n.vars.begin(), n.vars.end(), l.var);
+        if (it != n.vars.end()) a->dim = int(it - n.vars.begin());
+    }
+    Layout layout = std::visit([&](auto &op) { return infer(op, l); }, n.op);
+    if (auto *a = n.as<AllReduce>()) a->op = l.op;
+    if (auto *r = n.as<ReduceScatter>()) r->op = l.op;
+    n.dims = dims;
+    n.rdims = rdims;
+    n.layout = layout;
+}
+
+void infer(Graph &g) {
+    for (size_t i = 0; i < g.nodes.size(); i++) infer_node(g, g.nodes[i].id);
+}
+
+void check_results(const Graph &g) {
+    for (auto &r : g.results) {
+        const Argument &a = g.arguments[r.argument];
+        const Node &v = g.at(r.node);
+        std::string what = a.access == Access::Output ? "output " : "argument ";
+        auto refuse = [&](const std::string &why, const std::string &legal) {
+            throw Error("In program " + g.program + ": " + what + a.name + " cannot take the value of " + v.name + ".\n  " + why +
+                        (legal.empty() ? "" : "\nLegal: " + legal));
+        };
+        if (v.type != a.type)
+            refuse(a.name + " is " + type_name(a.type) + ", " + v.name + " is " + type_name(v.type) + ".",
+                   "cast<" + cpp_type_name(a.type) + ">(...) in the definition of " + v.name);
+        if (v.dims != a.dims) {
+            auto text = [&](const Dims &dims) {
+                std::string s;
+                for (auto &d : dims) s += (s.empty() ? "" : ", ") + to_string(g, d);
+                return "{" + s + "}";
+            };
+            refuse(a.name + " has extents " + text(a.dims) + ", " + v.name + " has " + text(v.dims) + ".", "");
+        }
+        bool into_local = a.layout.is_local() && v.layout.is_replicated();
+        if (v.layout == a.layout || into_local) continue;
+        std::string legal = v.layout.is_partial() && a.layout.is_replicated()  ? "all_reduce(" + v.name + ")" :
+                            v.layout.is_partial() && a.layout.is_sliced()      ? "reduce_scatter(" + v.name + ", " +
+                                                                                std::to_string(a.layout.sliced_dimension()) + ")" :
+                            v.layout.is_sliced() && a.layout.is_replicated()   ? "all_gather(" + v.name + ")" :
+                            v.layout.is_replicated() && a.layout.is_sliced()   ? "slice_of(" + v.name + ", " +
+                                                                                std::to_string(a.layout.sliced_dimension()) + ")" :
+                            v.layout.is_local() && a.layout.is_replicated()    ? "broadcast(" + v.name + ", root)" :
+                                                                                 "declare " + a.name + " as " + to_string(v.layout);
+        refuse(a.name + " is " + to_string(a.layout) + ", " + v.name + " is " + to_string(v.layout) + ".", legal);
+    }
+}
+
+}  // namespace stretto
