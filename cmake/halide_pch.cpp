@@ -1,0 +1,1 @@
+// Empty: the target that owns the precompiled Halide.h needs a source file.
