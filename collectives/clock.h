@@ -1,0 +1,18 @@
+// Time for deadlines.
+#pragma once
+#include <ctime>
+
+namespace stretto::runtime {
+
+inline double seconds_now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
+}
+
+inline void sleep_microseconds(long us) {
+    timespec t{us / 1000000, (us % 1000000) * 1000};
+    nanosleep(&t, nullptr);
+}
+
+}  // namespace stretto::runtime

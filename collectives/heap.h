@@ -1,0 +1,36 @@
+// Divides a range of addresses into blocks: best fit, neighbours merged. It keeps its books outside the range, so a stray
+// store of a peer cannot break it. Not thread-safe; touches no memory of the range.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace stretto::runtime {
+
+class Heap {
+public:
+    static constexpr uint64_t granule = 64;    // a cache line: no two blocks share one
+    static constexpr uint64_t none = UINT64_MAX;
+
+    explicit Heap(uint64_t capacity);
+    // Offset of a block of at least `bytes` (0 counts as 1), or none. align: a power of two.
+    uint64_t allocate(uint64_t bytes, uint64_t align);
+    // False if no block begins there.
+    bool release(uint64_t offset);
+    // Of the block that begins at the offset, 0 if none does.
+    uint64_t size(uint64_t offset) const;
+    // Is the offset inside a block?
+    bool contains(uint64_t offset) const;
+    uint64_t used() const { return used_; }
+
+private:
+    void add_free(uint64_t offset, uint64_t bytes);
+    void remove_free(std::map<uint64_t, uint64_t>::iterator);
+
+    std::map<uint64_t, uint64_t> blocks_, free_;         // offset, bytes
+    std::set<std::pair<uint64_t, uint64_t>> by_size_;    // bytes, offset of every free range
+    uint64_t used_ = 0;
+};
+
+}  // namespace stretto::runtime
