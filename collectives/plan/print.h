@@ -1,0 +1,25 @@
+// Plans as text for people and golden files, and as JSON for tools. Both are the same from run to run.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/plan/plan_generated.h"
+
+namespace stretto::plan {
+
+// A paragraph a stage:
+//     stage gsum, avg, p1: sweep, barrier before
+//       i in slice of n
+//       sum 0, float32: kernel 1, loads g@each
+//       kernel 2, scalars lr, loads sum 0
+//       2 ranks: kernel 3, scalars lr, loads g@each
+//       stores p@all in place
+// Needs a plan that check() accepts.
+std::string print(const PlanT &plan);
+
+// FlatBuffers' own JSON: the schema's field names, enums by name, fields that have their default left out.
+// Needs bytes that validate() accepts.
+std::string print_json(const std::vector<uint8_t> &bytes);
+
+}  // namespace stretto::plan
