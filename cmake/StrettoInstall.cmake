@@ -1,13 +1,9 @@
-# Install rules and the package. A library takes part when it exists under the name below; its header folders are those of
-# its INTERFACE_INCLUDE_DIRECTORIES, which become the same folders below include/stretto.
+# Install rules and the package. The libraries are those of StrettoTargets.cmake that exist; their header folders are those of
+# their INTERFACE_INCLUDE_DIRECTORIES, which become the same folders below include/stretto.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(header_root ${CMAKE_INSTALL_INCLUDEDIR}/stretto)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Stretto)
-
-set(runtime_targets stretto_runtime stretto_plan)
-set(mpi_targets stretto_mpi)
-set(compiler_targets stretto_lang stretto_schedule stretto_lower stretto_generator stretto_generator_main)
 
 # <folder of the sources or of the build> -> that folder in the build, include/stretto/<folder> once installed.
 function(stretto_relocate_includes target)
@@ -34,11 +30,6 @@ foreach(part runtime mpi compiler)
     set(exported "")
     foreach(target IN LISTS ${part}_targets)
         if(TARGET ${target})
-            string(REGEX REPLACE "^stretto_" "" short ${target})
-            set_target_properties(${target} PROPERTIES EXPORT_NAME ${short})
-            if(NOT TARGET Stretto::${short})
-                add_library(Stretto::${short} ALIAS ${target})
-            endif()
             stretto_relocate_includes(${target})
             list(APPEND exported ${target})
         endif()
