@@ -1,0 +1,67 @@
+// Evaluates one expression on one rank at one index, by walking it. Expressions are Halide IR with the accesses and symbols of
+// lang/access.h; each operation is done once, exactly, in its own type, as strict code would.
+#pragma once
+#include "lang/access.h"
+#include "lang/reference/values.h"
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace stretto {
+
+// What one simulated rank has.
+struct RankState {
+    int rank = 0, ranks = 1;
+    std::map<std::string, int64_t> sizes;
+    std::map<std::string, ScalarValue> scalars;
+    std::vector<ScalarValue> plan_scalars;
+    std::map<NodeId, HostTensor> tensors;
+};
+
+namespace reference {
+
+// One evaluation: where, and the values that the expression's parts had so far.
+struct Frame {
+    const RankState *rank = nullptr;
+    const std::vector<int64_t> *index = nullptr;
+    std::vector<Value> values;
+    std::vector<uint64_t> done;  // the number of the evaluation that wrote values[i]
+    uint64_t evaluation = 0;
+};
+
+// A part of an expression, ready to be evaluated.
+using Function = std::function<Value(Frame &)>;
+struct Code {
+    std::shared_ptr<const Function> function;
+    Value operator()(Frame &f) const {
+        return (*function)(f);
+    }
+};
+template<class F>
+Code code(F f) {
+    return {std::make_shared<const Function>(std::move(f))};
+}
+
+// The code of a call that is no access, given its arguments'. Throws an Error that names a call that it does not know.
+Code compile_call(const Halide::Internal::Call *, const std::vector<Code> &arguments);
+// A call that Halide defines by simpler expressions, in terms of those; undefined for others.
+Expr simpler_call(const Halide::Internal::Call *);
+
+}  // namespace reference
+
+class Evaluator {
+    Type type_;
+    reference::Code code;
+    reference::Frame frame;
+
+public:
+    // `indices` are the names of the index variables, in the order in which their values are given.
+    Evaluator(const Expr &, const std::vector<std::string> &indices);
+    // Throws an Error for an element that the rank does not have, or an argument without a value.
+    Value operator()(const RankState &, const std::vector<int64_t> &index);
+    const Type &type() const {
+        return type_;
+    }
+};
+
+}  // namespace stretto

@@ -1,0 +1,114 @@
+#include "lang/reference/arithmetic.h"
+#include "lang/reference/nodes.h"
+#include <array>
+
+namespace stretto::reference {
+
+namespace {
+
+ReduceOp op_of(const Node &n) {
+    if (auto *r = n.as<Reduction>()) return r->op;
+    if (auto *b = n.as<Blocks>()) return b->op;
+    return n.as<Fold>()->op;
+}
+
+// The value in the accumulator's type. Of a 16-bit node what is rounded to the node's type is the sum, not each addend.
+Expr unrounded(const Node &n) {
+    auto *c = n.value.as<Halide::Internal::Cast>();
+    return c && is_float16(c->type) && c->value.type() == accumulator_type(n.type) ? c->value : n.value;
+}
+
+Names all_indices(const Node &n) {
+    Names names = n.vars;
+    names.insert(names.end(), n.rvars.begin(), n.rvars.end());
+    return n.as<Fold>() ? Names{"block"} : names;
+}
+
+Value multiply_add(const Type &t, Value a, Value b, Value sum) {
+    if (t == f32) return Value::of(std::fma(a.as<float>(), b.as<float>(), sum.as<float>()));
+    return Value::of(std::fma(a.as<double>(), b.as<double>(), sum.as<double>()));
+}
+
+}  // namespace
+
+Reducer::Reducer(const Run &run, const Node &n, int r)
+    : run(run), n(n), rank(run.ranks[r]), op(op_of(n)), type(accumulator_type(n.type)), value(unrounded(n), all_indices(n)) {
+    auto *product = unrounded(n).as<Halide::Internal::Mul>();
+    if (n.as<Reduction>() && op == Sum && product && product->type == type && type.is_float() && run.options.fused_multiply_add)
+        factors = {Evaluator(product->a, all_indices(n)), Evaluator(product->b, all_indices(n))};
+}
+
+Value Reducer::addend() {
+    return cast_value(value(rank, index), value.type(), type);
+}
+
+std::pair<int64_t, int64_t> Reducer::range(size_t r) const {
+    int64_t n_all = run.extent(n.rdims.at(r));
+    bool own = false;
+    for_each_access(n.value, [&](const Halide::Internal::Call *c) {
+        const Layout &layout = run.graph.at(accessed(c)).layout;
+        int d = layout.is_sliced() ? layout.sliced_dimension() : -1;
+        own = own || (d >= 0 && bare_index(indices_of(c)[d]) == n.rvars[r]);
+    });
+    if (!own) return {0, n_all};
+    return {block_begin(n_all, rank.rank, rank.ranks), block_begin(n_all, rank.rank + 1, rank.ranks)};
+}
+
+Value Reducer::reduction(const std::vector<int64_t> &vars) {
+    std::vector<int64_t> begin, extent;
+    for (size_t r = 0; r < n.rvars.size(); r++) {
+        auto [from, to] = range(r);
+        begin.push_back(from);
+        extent.push_back(to - from);
+    }
+    Value sum = neutral(op, type);
+    for_each_index(begin, extent, [&](const std::vector<int64_t> &reduced) {
+        index = vars;
+        index.insert(index.end(), reduced.begin(), reduced.end());
+        sum = factors.empty() ? combine(op, type, sum, addend()) :
+                                multiply_add(type, factors[0](rank, index), factors[1](rank, index), sum);
+    });
+    return sum;
+}
+
+Value Reducer::block(int64_t number) {
+    constexpr int lanes = 64;
+    const size_t split = size_t(n.as<Blocks>()->split);
+    std::vector<int64_t> begin, extent;
+    for (size_t r = 0; r < n.rvars.size(); r++) {
+        int64_t n_all = run.extent(n.rdims.at(r));
+        auto [from, to] = range(r);
+        if (r == split) {
+            from = block_begin(n_all, int(number), rank.ranks);
+            to = block_begin(n_all, int(number) + 1, rank.ranks);
+        }
+        begin.push_back(from);
+        extent.push_back(to - from);
+    }
+    std::array<Value, lanes> whole, rest;
+    whole.fill(neutral(op, type));
+    rest.fill(neutral(op, type));
+    const int64_t in_groups = extent.back() / lanes * lanes;
+    for_each_index(begin, extent, [&](const std::vector<int64_t> &reduced) {
+        index = {number};
+        index.insert(index.end(), reduced.begin(), reduced.end());
+        int64_t offset = reduced.back() - begin.back();
+        Value &lane = (offset < in_groups ? whole : rest)[size_t(offset % lanes)];
+        lane = combine(op, type, lane, addend());
+    });
+    for (int l = 0; l < lanes; l++) whole[l] = combine(op, type, whole[l], rest[l]);
+    for (int w = lanes / 2; w >= 1; w /= 2)
+        for (int l = 0; l < w; l++) whole[l] = combine(op, type, whole[l], whole[l + w]);
+    return whole[0];
+}
+
+Value Reducer::fold() {
+    Value sum;
+    for (int64_t b = 0; b < rank.ranks; b++) {
+        index = {b};
+        sum = b ? combine(op, type, sum, addend()) : addend();
+    }
+    return sum;
+}
+
+}  // namespace stretto::reference
