@@ -1,0 +1,207 @@
+// stretto_run -n N program arguments...: starts N ranks of a program on this host and waits for them.
+//
+// The ranks meet at an abstract unix socket whose name comes from a random number that they find in their environment;
+// their output is not touched. When a rank fails, the others have five seconds to notice and say so themselves.
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int most_ranks = 1024;
+constexpr double grace = 5, last_grace = 1;    // seconds after the first failure; between SIGTERM and SIGKILL
+constexpr int cannot_start = 127, bad_usage = 2;
+
+const char usage[] =
+    "usage: stretto_run -n RANKS [--] PROGRAM [ARGUMENTS...]\n"
+    "\n"
+    "Starts RANKS processes of PROGRAM on this host, ranks 0 to RANKS-1 of one job; in each,\n"
+    "stretto_comm_from_env() makes the communicator.\n"
+    "\n"
+    "  -n RANKS     how many, 1 to 1024\n"
+    "  -h, --help   this text\n"
+    "\n"
+    "Exit status: 0 if all ranks succeed, else that of the first rank that failed (128 + number for\n"
+    "a signal). After a failure the other ranks have 5 seconds to end, then they are ended.\n"
+    "SIGINT and SIGTERM are passed on. When stretto_run is killed, its ranks are killed too.\n";
+
+struct Options {
+    int ranks = 0;
+    char **program = nullptr;
+};
+
+[[noreturn]] void refuse(const std::string &why) {
+    fprintf(stderr, "stretto_run: %s\n\n%s", why.c_str(), usage);
+    exit(bad_usage);
+}
+
+int parse_ranks(const std::string &text) {
+    char *end = nullptr;
+    long n = strtol(text.c_str(), &end, 10);
+    if (text.empty() || *end || n < 1 || n > most_ranks) {
+        refuse("-n " + text + ": a number of ranks from 1 to " + std::to_string(most_ranks) + " is needed");
+    }
+    return int(n);
+}
+
+Options parse(int argc, char **argv) {
+    Options o;
+    int i = 1;
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        std::string a = argv[i];
+        if (a == "--") {
+            i++;
+            break;
+        }
+        if (a == "-h" || a == "--help") {
+            fputs(usage, stdout);
+            exit(0);
+        }
+        if (a == "-n" || a == "-np") {
+            if (++i == argc) refuse(a + " needs a number of ranks");
+            o.ranks = parse_ranks(argv[i]);
+        } else if (a.compare(0, 2, "-n") == 0 && a.size() > 2 && a[2] >= '0' && a[2] <= '9') {
+            o.ranks = parse_ranks(a.substr(2));
+        } else {
+            refuse("unknown option " + a + "; the options are -n and --help");
+        }
+    }
+    if (!o.ranks) refuse("how many ranks? Say -n RANKS");
+    if (i == argc) refuse("which program?");
+    o.program = argv + i;
+    return o;
+}
+
+double now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
+}
+
+std::string random_job() {
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) {
+        perror("stretto_run: getrandom");
+        exit(cannot_start);
+    }
+    std::string text;
+    for (unsigned char b : bytes) {
+        char digits[3];
+        snprintf(digits, sizeof digits, "%02x", b);
+        text += digits;
+    }
+    return text;
+}
+
+class Job {
+public:
+    explicit Job(const Options &options) : ranks_(options.ranks), program_(options.program) {}
+
+    int run() {
+        // Signals are waited for, not handled: nothing then happens between a look at the children and the wait.
+        sigemptyset(&watched_);
+        for (int s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&watched_, s);
+        sigprocmask(SIG_BLOCK, &watched_, &before_);
+        setenv("STRETTO_JOB", random_job().c_str(), 1);
+        setenv("STRETTO_RANKS", std::to_string(ranks_).c_str(), 1);
+        for (int r = 0; r < ranks_; r++) {
+            if (!start(r)) {
+                end_all(SIGKILL);
+                while (alive_) reap(true);
+                return cannot_start;
+            }
+        }
+        while (alive_) {
+            wait_for_event();
+            reap(false);
+            end_if_late();
+        }
+        return status_;
+    }
+
+private:
+    bool start(int rank) {
+        setenv("STRETTO_RANK", std::to_string(rank).c_str(), 1);
+        pid_t launcher = getpid(), pid = fork();
+        if (pid < 0) {
+            perror("stretto_run: fork");
+            return false;
+        }
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != launcher) _exit(cannot_start);    // it died before the line above
+            sigprocmask(SIG_SETMASK, &before_, nullptr);
+            execvp(program_[0], program_);
+            fprintf(stderr, "stretto_run: cannot start %s: %s\n", program_[0], strerror(errno));
+            _exit(cannot_start);
+        }
+        children_.push_back(pid);
+        alive_++;
+        return true;
+    }
+
+    void wait_for_event() {
+        double left = deadline_ ? deadline_ - now() : 3600;
+        if (left < 0) left = 0;
+        timespec t{time_t(left), long((left - double(time_t(left))) * 1e9)};
+        int signal = sigtimedwait(&watched_, nullptr, &t);
+        if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
+            end_all(signal);
+            if (!deadline_) deadline_ = now() + grace;
+        }
+    }
+
+    void reap(bool block) {
+        int state;
+        for (pid_t pid; (pid = waitpid(-1, &state, block ? 0 : WNOHANG)) > 0;) {
+            for (pid_t &child : children_) {
+                if (child != pid) continue;
+                child = 0;
+                alive_--;
+                note(WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state));
+            }
+        }
+    }
+
+    void note(int status) {
+        if (status == 0) return;
+        if (status_ == 0) status_ = status;
+        if (!deadline_) deadline_ = now() + grace;
+    }
+
+    void end_if_late() {
+        if (!alive_ || !deadline_ || now() < deadline_) return;
+        end_all(terminated_ ? SIGKILL : SIGTERM);
+        if (!terminated_) end_all(SIGCONT);    // a stopped process sees no SIGTERM
+        terminated_ = true;
+        deadline_ = now() + last_grace;
+    }
+
+    void end_all(int signal) {
+        for (pid_t pid : children_) {
+            if (pid) kill(pid, signal);
+        }
+    }
+
+    const int ranks_;
+    char **const program_;
+    std::vector<pid_t> children_;    // 0: has ended
+    int alive_ = 0, status_ = 0;
+    double deadline_ = 0;            // 0: all is well
+    bool terminated_ = false;
+    sigset_t watched_, before_;
+};
+
+}  // namespace
+
+int main(int argc, char **argv) { return Job(parse(argc, argv)).run(); }
