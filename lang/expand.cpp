@@ -199,8 +199,12 @@ class ExpandRandom : public IRMutator {
         Names names;
         for (size_t i = 2; i < c->args.size(); i++) names.push_back(bare_index(c->args[i]));
         if (names.empty()) names = vars;
-        Expr linear = make_const(u64, 0);
-        for (auto &v : names) linear = linear * extent(v) + cast<uint64_t>(index(v));
+        Expr linear;
+        for (auto &v : names) {
+            Expr i = cast<uint64_t>(index(v));
+            linear = linear.defined() ? linear * extent(v) + i : i;
+        }
+        if (!linear.defined()) linear = make_const(u64, 0);
         int64_t stream = *as_const_int(c->args[1]);
         if (stream < 0) stream = next_stream++;
         Expr seed = cast<uint64_t>(mutate(c->args[0]));

@@ -57,6 +57,7 @@ class Printer {
             if (it != ops.end()) return binary(c->args[0], it->second.first, c->args[1], it->second.second, outer);
         }
         std::string name = c->name;
+        if (name == "stretto_random" && is_const(c->args[1], -1)) return "random(" + print(c->args[0], Ternary) + ")";
         for (const char *suffix : {"_f16", "_bf16", "_f32", "_f64"}) {
             std::string s = suffix;
             if (name.size() > s.size() && name.compare(name.size() - s.size(), s.size(), s) == 0)

@@ -12,12 +12,6 @@ ReduceOp op_of(const Node &n) {
     return n.as<Fold>()->op;
 }
 
-// The value in the accumulator's type. Of a 16-bit node what is rounded to the node's type is the sum, not each addend.
-Expr unrounded(const Node &n) {
-    auto *c = n.value.as<Halide::Internal::Cast>();
-    return c && is_float16(c->type) && c->value.type() == accumulator_type(n.type) ? c->value : n.value;
-}
-
 Names all_indices(const Node &n) {
     Names names = n.vars;
     names.insert(names.end(), n.rvars.begin(), n.rvars.end());
@@ -32,8 +26,8 @@ Value multiply_add(const Type &t, Value a, Value b, Value sum) {
 }  // namespace
 
 Reducer::Reducer(const Run &run, const Node &n, int r)
-    : run(run), n(n), rank(run.ranks[r]), op(op_of(n)), type(accumulator_type(n.type)), value(unrounded(n), all_indices(n)) {
-    auto *product = unrounded(n).as<Halide::Internal::Mul>();
+    : run(run), n(n), rank(run.ranks[r]), op(op_of(n)), type(accumulator_type(n.type)), value(n.value, all_indices(n)) {
+    auto *product = n.value.as<Halide::Internal::Mul>();
     if (n.as<Reduction>() && op == Sum && product && product->type == type && type.is_float() && run.options.fused_multiply_add)
         factors = {Evaluator(product->a, all_indices(n)), Evaluator(product->b, all_indices(n))};
 }

@@ -1,0 +1,425 @@
+#include "lang/tensor.h"
+#include "lang/expand.h"
+#include "lang/program.h"
+#include <algorithm>
+#include <regex>
+
+namespace stretto {
+
+using namespace Halide::Internal;
+
+namespace {
+
+// The first argument of a reference: keeps the definition alive.
+struct DefinitionName : StringImm {
+    DefinitionPtr definition;
+    static Expr make(const DefinitionPtr &d) {
+        auto *n = new DefinitionName;
+        n->type = Halide::Handle();
+        n->value = d->name;
+        n->definition = d;
+        return Expr(n);
+    }
+};
+
+thread_local int definitions_made = 0;
+
+void check_name(const std::string &name, const char *what) {
+    static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
+    if (!std::regex_match(name, legal))
+        throw Error(std::string("'") + name + "' cannot be the name of a " + what +
+                    ".\nLegal: letters, digits and '_', not beginning with a digit");
+}
+
+void begin_definition(Definition &d) {
+    if (d.argument)
+        throw Error(d.name + " is an argument; its name means its value at entry.\nLegal: define another tensor v and update(" +
+                    d.name + ", v)");
+    if (d.defined) throw Error(d.name + " is defined twice.\nLegal: a tensor of another name");
+}
+
+void end_definition(Definition &d, const Type &t) {
+    if (d.declared && d.declared_type.get() != t)
+        throw Error(d.name + " is declared " + type_name(d.declared_type.get()) + " and defined as " + type_name(t) +
+                    ".\nLegal: cast<" + cpp_type_name(d.declared_type.get()) + ">(...)");
+    d.type = t;
+    d.defined = true;
+    d.ordinal = ++definitions_made;
+}
+
+Comm communicate(const std::string &verb, Op op, const Tensor &t, const Type &type) {
+    Type from = t.definition()->element_type();
+    if (type != from) {
+        bool wide = type.is_float() == from.is_float() && type.is_int() == from.is_int() && !type.is_bool();
+        if (!wide)
+            throw Error(verb + "(" + t.name() + ", " + type_name(type) + "): " + t.name() + " is " + type_name(from) +
+                        "; the result's type must be of the same kind.\nLegal: " + verb + "(cast<" + cpp_type_name(type) + ">(" +
+                        t.name() + "))");
+    }
+    return {verb, std::move(op), t, type};
+}
+
+// f32 for 16-bit floats, else the wider of operand and result.
+Type accumulator_for(const Type &operand, const Type &result) {
+    Type a = accumulator_type(operand), b = accumulator_type(result);
+    return a.bits() >= b.bits() ? a : b;
+}
+
+std::string parameter_error(const std::string &name, const std::string &text, const std::string &legal) {
+    return "parameter " + name + ": '" + text + "' is not a value it can take.\nLegal: " + name + "=" + legal;
+}
+
+template<class T, class F>
+void parse_number(const std::string &name, const std::string &text, T &value, const char *legal, F convert) {
+    size_t used = 0;
+    try {
+        value = T(convert(text, &used));
+    } catch (const std::exception &) {
+        used = 0;
+    }
+    if (used != text.size() || text.empty()) throw Error(parameter_error(name, text, legal));
+}
+
+}  // namespace
+
+GeneratorParamBase::GeneratorParamBase(const std::string &name) : name(name) {
+    check_name(name, "parameter");
+    if (Recorder::open) Recorder::open->parameters.push_back(this);
+}
+
+namespace internal {
+
+void parse_parameter(const std::string &name, const std::string &text, Type &t) {
+    try {
+        t = parse_type(text);
+    } catch (const Error &e) {
+        throw Error("parameter " + name + ": " + e.what());
+    }
+}
+void parse_parameter(const std::string &name, const std::string &text, bool &v) {
+    if (text != "true" && text != "false") throw Error(parameter_error(name, text, "true or " + name + "=false"));
+    v = text == "true";
+}
+void parse_parameter(const std::string &name, const std::string &text, int &v) {
+    parse_number(name, text, v, "an integer", [](const std::string &s, size_t *n) { return std::stoi(s, n); });
+}
+void parse_parameter(const std::string &name, const std::string &text, int64_t &v) {
+    parse_number(name, text, v, "an integer", [](const std::string &s, size_t *n) { return std::stoll(s, n); });
+}
+void parse_parameter(const std::string &name, const std::string &text, float &v) {
+    parse_number(name, text, v, "a number", [](const std::string &s, size_t *n) { return std::stof(s, n); });
+}
+void parse_parameter(const std::string &name, const std::string &text, double &v) {
+    parse_number(name, text, v, "a number", [](const std::string &s, size_t *n) { return std::stod(s, n); });
+}
+std::string parameter_text(const Type &t) {
+    return type_name(t);
+}
+std::string parameter_text(bool v) {
+    return v ? "true" : "false";
+}
+std::string parameter_text(int v) {
+    return std::to_string(v);
+}
+std::string parameter_text(int64_t v) {
+    return std::to_string(v);
+}
+std::string parameter_text(float v) {
+    std::ostringstream o;
+    o << v;
+    return o.str();
+}
+std::string parameter_text(double v) {
+    std::ostringstream o;
+    o << v;
+    return o.str();
+}
+template<>
+std::string parameter_type<Type>() {
+    return "type";
+}
+template<>
+std::string parameter_type<bool>() {
+    return "bool";
+}
+template<>
+std::string parameter_type<int>() {
+    return "int";
+}
+template<>
+std::string parameter_type<int64_t>() {
+    return "int64";
+}
+template<>
+std::string parameter_type<float>() {
+    return "float";
+}
+template<>
+std::string parameter_type<double>() {
+    return "double";
+}
+
+}  // namespace internal
+
+Size::Size(const std::string &name) : n(name) {
+    check_name(name, "size");
+}
+
+Type Definition::element_type() const {
+    if (defined) return type;
+    if (declared) return declared_type.get();
+    throw Error(name + " is used before it is defined.");
+}
+
+int Definition::dimensions() const {
+    if (defined) return int(vars.size());
+    if (declared) return int(extents.size());
+    throw Error(name + " is used before it is defined.");
+}
+
+Expr reference(const DefinitionPtr &d, const std::vector<Expr> &indices) {
+    if (!d->defined && !d->argument) throw Error(d->name + " is used before it is defined.");
+    if (int(indices.size()) != d->dimensions())
+        throw Error(d->name + " has " + std::to_string(d->dimensions()) + (d->dimensions() == 1 ? " dimension, " : " dimensions, ") +
+                    std::to_string(indices.size()) + (indices.size() == 1 ? " index is given." : " indices are given."));
+    std::vector<Expr> args{DefinitionName::make(d)};
+    for (auto &i : indices) {
+        if (i.type().is_float())
+            throw Error("an index of " + d->name + " is a " + type_name(i.type()) + ".\nLegal: cast<int>(...)");
+        args.push_back(i.type() == Halide::Int(32) ? i : Halide::cast<int>(i));
+    }
+    return Call::make(d->element_type(), "stretto_reference", args, Call::PureExtern);
+}
+
+DefinitionPtr referenced(const Expr &e) {
+    const Call *c = e.as<Call>();
+    if (!c || c->name != "stretto_reference") return nullptr;
+    return static_cast<const DefinitionName *>(c->args[0].as<StringImm>())->definition;
+}
+
+void TensorRef::operator=(const Expr &value) const {
+    begin_definition(*d);
+    Names vars;
+    for (auto &i : indices) {
+        std::string v = bare_index(i);
+        if (v.empty())
+            throw Error("the left side of the definition of " + d->name + " has an index that is not a Var.\nLegal: " + d->name +
+                        "(i, j, ...) = ..., one Var a dimension");
+        if (std::find(vars.begin(), vars.end(), v) != vars.end())
+            throw Error("the left side of the definition of " + d->name + " has index " + v + " twice.\nLegal: one Var a dimension");
+        vars.push_back(v);
+    }
+    if (d->declared && vars.size() != d->extents.size())
+        throw Error(d->name + " is declared with " + std::to_string(d->extents.size()) + " dimensions and defined with " +
+                    std::to_string(vars.size()) + ".");
+    d->op = Map{};
+    d->vars = vars;
+    d->value = value;
+    end_definition(*d, value.type());
+}
+
+Tensor::Tensor(const std::string &name) : d(std::make_shared<Definition>()) {
+    check_name(name, "tensor");
+    d->name = name;
+}
+
+Tensor::Tensor(const std::string &name, LateType type, std::vector<Extent> extents, Layout layout) : Tensor(name) {
+    d->declared = true;
+    d->declared_type = type;
+    d->extents = std::move(extents);
+    d->layout = std::move(layout);
+}
+
+Tensor::Tensor(const Comm &c) : Tensor(c.verb + "_" + c.operand.name()) {
+    *this = c;
+}
+
+Tensor &Tensor::operator=(const Comm &c) {
+    begin_definition(*d);
+    const DefinitionPtr &operand = c.operand.definition();
+    d->op = c.op;
+    d->vars.clear();
+    for (int k = 0; k < operand->dimensions(); k++)
+        d->vars.push_back(operand->defined ? operand->vars[k] : "d" + std::to_string(k));
+    d->value = reference(operand, index_exprs(d->vars));
+    end_definition(*d, c.type);
+    return *this;
+}
+
+Comm all_reduce(const Tensor &t) {
+    return all_reduce(t, t.definition()->element_type());
+}
+Comm all_reduce(const Tensor &t, const Type &type) {
+    return communicate("all_reduce", AllReduce{Sum, accumulator_for(t.definition()->element_type(), type)}, t, type);
+}
+Comm reduce_scatter(const Tensor &t, int dim) {
+    return reduce_scatter(t, dim, t.definition()->element_type());
+}
+Comm reduce_scatter(const Tensor &t, int dim, const Type &type) {
+    return communicate("reduce_scatter", ReduceScatter{Sum, accumulator_for(t.definition()->element_type(), type), dim}, t, type);
+}
+Comm all_gather(const Tensor &t) {
+    return communicate("all_gather", AllGather{}, t, t.definition()->element_type());
+}
+Comm broadcast(const Tensor &t, int root) {
+    return communicate("broadcast", Broadcast{root}, t, t.definition()->element_type());
+}
+Comm slice_of(const Tensor &t, int dim) {
+    int n = t.definition()->dimensions();
+    if (dim < 0 || dim >= n)
+        throw Error("slice_of(" + t.name() + ", " + std::to_string(dim) + "): " + t.name() + " has " + std::to_string(n) +
+                    (n == 1 ? " dimension" : " dimensions") + "." +
+                    (n ? "\nLegal: a dimension from 0 to " + std::to_string(n - 1) : ""));
+    return communicate("slice_of", Map{dim}, t, t.definition()->element_type());
+}
+
+Tensor map_tensors(const std::string &what, const std::vector<Tensor> &operands,
+                   const std::function<Expr(const std::vector<Expr> &)> &f) {
+    auto d = std::make_shared<Definition>();
+    int dims = 0;
+    for (auto &t : operands) {
+        d->name += (d->name.empty() ? what + "_" : "_") + t.name();
+        dims = std::max(dims, t.definition()->dimensions());
+    }
+    for (int k = 0; k < dims; k++) d->vars.push_back("d" + std::to_string(k));
+    // Indices of the same name as the operand's own read better: take them from the first defined operand of full rank.
+    for (auto &t : operands)
+        if (t.definition()->defined && t.definition()->dimensions() == dims) d->vars = t.definition()->vars;
+    std::vector<Expr> values;
+    for (auto &t : operands) {
+        Names last(d->vars.end() - t.definition()->dimensions(), d->vars.end());
+        values.push_back(reference(t.definition(), index_exprs(last)));
+    }
+    d->anonymous = true;
+    d->value = f(values);
+    end_definition(*d, d->value.type());
+    return Tensor(d);
+}
+
+Tensor cast(const Type &type, const Tensor &t) {
+    return map_tensors("cast", {t}, [&](const std::vector<Expr> &x) { return Halide::cast(type, x[0]); });
+}
+Tensor operator-(const Tensor &t) {
+    return map_tensors("minus", {t}, [](const std::vector<Expr> &x) { return -x[0]; });
+}
+Tensor sqrt(const Tensor &t) {
+    return map_tensors("sqrt", {t}, [](const std::vector<Expr> &x) { return sqrt(x[0]); });
+}
+Tensor exp(const Tensor &t) {
+    return map_tensors("exp", {t}, [](const std::vector<Expr> &x) { return exp(x[0]); });
+}
+Tensor max(const Tensor &a, const Tensor &b) {
+    return map_tensors("max", {a, b}, [](const std::vector<Expr> &x) { return max(x[0], x[1]); });
+}
+Tensor min(const Tensor &a, const Tensor &b) {
+    return map_tensors("min", {a, b}, [](const std::vector<Expr> &x) { return min(x[0], x[1]); });
+}
+#define STRETTO_TENSOR_OPERATOR(OP, NAME)                                                                        \
+    Tensor operator OP(const Tensor &a, const Tensor &b) {                                                       \
+        return map_tensors(NAME, {a, b}, [](const std::vector<Expr> &x) { return x[0] OP x[1]; });               \
+    }                                                                                                            \
+    Tensor operator OP(const Tensor &a, const Expr &b) {                                                         \
+        return map_tensors(NAME, {a}, [&](const std::vector<Expr> &x) { return x[0] OP b; });                    \
+    }                                                                                                            \
+    Tensor operator OP(const Expr &a, const Tensor &b) {                                                         \
+        return map_tensors(NAME, {b}, [&](const std::vector<Expr> &x) { return a OP x[0]; });                    \
+    }
+STRETTO_TENSOR_OPERATOR(+, "sum")
+STRETTO_TENSOR_OPERATOR(-, "difference")
+STRETTO_TENSOR_OPERATOR(*, "product")
+STRETTO_TENSOR_OPERATOR(/, "quotient")
+#undef STRETTO_TENSOR_OPERATOR
+
+IndexReduction::IndexReduction(ReduceOp op, std::vector<Var> over, const Expr &value, bool root)
+    : op(op), over(std::move(over)), value(value), root(root) {
+    if (this->over.empty()) throw Error("a reduction over no index.\nLegal: sum_over(k, ...), sum_over({i, j}, ...)");
+}
+IndexReduction IndexReduction::blocks(const Var &k) const {
+    IndexReduction r = *this;
+    for (size_t i = 0; i < over.size(); i++)
+        if (over[i].name() == k.name()) {
+            r.split = int(i);
+            return r;
+        }
+    std::string list;
+    for (auto &v : over) list += (list.empty() ? "" : ", ") + v.name();
+    throw Error(".blocks(" + k.name() + "): " + k.name() + " is not a reduced index.\nLegal: one of " + list);
+}
+IndexReduction IndexReduction::any_order() const {
+    IndexReduction r = *this;
+    r.free_order = true;
+    return r;
+}
+IndexReduction::operator Expr() const {
+    Expr e = root ? value * value : value;
+    std::vector<Expr> args{e, Expr(int(op)), Expr(split), Expr(int(free_order))};
+    for (auto &v : over) args.push_back(v);
+    Expr r = Call::make(e.type(), "stretto_reduce", args, Call::PureExtern);
+    return root ? sqrt(r) : r;
+}
+IndexReduction sum_over(const Var &k, const Expr &e) {
+    return {Sum, {k}, e};
+}
+IndexReduction prod_over(const Var &k, const Expr &e) {
+    return {Prod, {k}, e};
+}
+IndexReduction max_over(const Var &k, const Expr &e) {
+    return {ReduceOp::Max, {k}, e};
+}
+IndexReduction min_over(const Var &k, const Expr &e) {
+    return {ReduceOp::Min, {k}, e};
+}
+IndexReduction norm2(const Var &k, const Expr &e) {
+    return {Sum, {k}, e, true};
+}
+IndexReduction sum_over(const std::vector<Var> &k, const Expr &e) {
+    return {Sum, k, e};
+}
+IndexReduction prod_over(const std::vector<Var> &k, const Expr &e) {
+    return {Prod, k, e};
+}
+IndexReduction max_over(const std::vector<Var> &k, const Expr &e) {
+    return {ReduceOp::Max, k, e};
+}
+IndexReduction min_over(const std::vector<Var> &k, const Expr &e) {
+    return {ReduceOp::Min, k, e};
+}
+IndexReduction norm2(const std::vector<Var> &k, const Expr &e) {
+    return {Sum, k, e, true};
+}
+
+Expr erf(const Expr &x) {
+    Type t = is_float16(x.type()) ? x.type() : f32;
+    if (x.type() == f64) throw Error("erf of a float64 is not supported.\nLegal: erf(cast<float>(...))");
+    return Call::make(t, t == f16 ? "erf_f16" : t == bf16 ? "erf_bf16" : "erf_f32", {Halide::cast(t, x)}, Call::PureExtern);
+}
+
+Expr ranks() {
+    return ranks_value();
+}
+Expr rank() {
+    return rank_value();
+}
+Expr random(const Expr &seed) {
+    return random_placeholder(seed, -1, {});
+}
+Expr random(const Expr &seed, int stream, const std::vector<Var> &indices) {
+    if (stream < 0) throw Error("random(...): stream " + std::to_string(stream) + " is negative.\nLegal: 0 and above");
+    return random_placeholder(seed, stream, {indices.begin(), indices.end()});
+}
+
+namespace {
+Expr drop(const Expr &e, const Expr &rate, const Expr &uniform) {
+    Expr r = Halide::cast<float>(rate), scale = Halide::cast(e.type(), 1.0f / (1.0f - r));
+    return select(uniform < r, make_zero(e.type()), e * scale);
+}
+}  // namespace
+
+Expr dropout(const Expr &e, const Expr &rate, const Expr &seed) {
+    return drop(e, rate, random(seed));
+}
+Expr dropout(const Expr &e, const Expr &rate, const Expr &seed, int stream, const std::vector<Var> &indices) {
+    return drop(e, rate, random(seed, stream, indices));
+}
+
+}  // namespace stretto

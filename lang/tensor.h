@@ -1,0 +1,319 @@
+// The surface: sizes, tensors, index notation, communications, arguments. Objects here only record definitions; a Program
+// turns them into a graph.
+#pragma once
+#include "lang/error.h"
+#include "lang/graph.h"
+#include <memory>
+
+namespace stretto {
+
+// ---- Halide's expression language, element by element. Found by argument-dependent lookup for the types below too.
+using Halide::abs;
+using Halide::acos;
+using Halide::asin;
+using Halide::atan;
+using Halide::atan2;
+using Halide::cast;
+using Halide::ceil;
+using Halide::clamp;
+using Halide::cos;
+using Halide::cosh;
+using Halide::exp;
+using Halide::floor;
+using Halide::log;
+using Halide::max;
+using Halide::min;
+using Halide::pow;
+using Halide::round;
+using Halide::select;
+using Halide::sin;
+using Halide::sinh;
+using Halide::sqrt;
+using Halide::tan;
+using Halide::tanh;
+using Halide::trunc;
+using Halide::operator+;
+using Halide::operator-;
+using Halide::operator*;
+using Halide::operator/;
+using Halide::operator%;
+using Halide::operator<;
+using Halide::operator<=;
+using Halide::operator>;
+using Halide::operator>=;
+using Halide::operator==;
+using Halide::operator!=;
+using Halide::operator&&;
+using Halide::operator||;
+using Halide::operator!;
+// The error function, of float32 (16-bit floats are widened).
+Expr erf(const Expr &x);
+
+// ---- Parameters of a generator: read when the algorithm runs, not when members are constructed.
+struct GeneratorParamBase {
+    std::string name;
+    explicit GeneratorParamBase(const std::string &name);
+    GeneratorParamBase(const GeneratorParamBase &) = delete;
+    virtual ~GeneratorParamBase() = default;
+    // Throws an Error that says which values are legal.
+    virtual void set_from_text(const std::string &) = 0;
+    virtual std::string text() const = 0;
+    virtual std::string type_text() const = 0;
+};
+
+namespace internal {
+void parse_parameter(const std::string &name, const std::string &text, Type &);
+void parse_parameter(const std::string &name, const std::string &text, bool &);
+void parse_parameter(const std::string &name, const std::string &text, int &);
+void parse_parameter(const std::string &name, const std::string &text, int64_t &);
+void parse_parameter(const std::string &name, const std::string &text, float &);
+void parse_parameter(const std::string &name, const std::string &text, double &);
+std::string parameter_text(const Type &);
+std::string parameter_text(bool);
+std::string parameter_text(int);
+std::string parameter_text(int64_t);
+std::string parameter_text(float);
+std::string parameter_text(double);
+template<class T>
+std::string parameter_type();
+}  // namespace internal
+
+// T: Type, bool, int, int64_t, float or double.
+template<class T>
+class GeneratorParam : public GeneratorParamBase {
+    T v;
+
+public:
+    GeneratorParam(const std::string &name, const T &value) : GeneratorParamBase(name), v(value) {
+    }
+    const T &value() const {
+        return v;
+    }
+    operator const T &() const {
+        return v;
+    }
+    void set_from_text(const std::string &s) override {
+        internal::parse_parameter(name, s, v);
+    }
+    std::string text() const override {
+        return internal::parameter_text(v);
+    }
+    std::string type_text() const override {
+        return internal::parameter_type<T>();
+    }
+};
+
+// A type, possibly a GeneratorParam's, read late.
+class LateType {
+    Type t;
+    const GeneratorParam<Type> *p = nullptr;
+
+public:
+    LateType() = default;
+    LateType(const Type &t) : t(t) {
+    }
+    LateType(const GeneratorParam<Type> &p) : p(&p) {
+    }
+    Type get() const {
+        return p ? p->value() : t;
+    }
+};
+
+// A named extent, known when the compiled program is called. As an expression an int64.
+class Size {
+    std::string n;
+
+public:
+    explicit Size(const std::string &name);
+    const std::string &name() const {
+        return n;
+    }
+    operator Expr() const {
+        return size_value(n);
+    }
+};
+
+// An extent where a tensor is declared.
+class Extent {
+    std::string size;
+    int64_t constant = -1;
+    const GeneratorParam<int> *p = nullptr;
+
+public:
+    Extent(const Size &s) : size(s.name()) {
+    }
+    Extent(int n) : constant(n) {
+    }
+    Extent(const GeneratorParam<int> &p) : p(&p) {
+    }
+    const std::string &size_name() const {
+        return size;
+    }
+    int64_t value() const {
+        return p ? p->value() : constant;
+    }
+};
+
+// ---- Tensors
+struct Definition {
+    std::string name;
+    bool anonymous = false;  // the value of a whole-tensor operator; written out where it is used
+    bool declared = false;   // with type, extents and layout
+    LateType declared_type;
+    std::vector<Extent> extents;
+    Layout layout;
+    bool argument = false;  // Input or InOut: has a value at entry
+
+    bool defined = false;
+    int ordinal = 0;  // of definitions in this thread: the order in which the user wrote them
+    Op op = Map{};
+    Type type;
+    Names vars;
+    Expr value;  // reads other definitions through reference()
+
+    Type element_type() const;  // throws if not known yet
+    int dimensions() const;     // likewise
+};
+using DefinitionPtr = std::shared_ptr<Definition>;
+
+// A read of a definition, before there is a graph.
+Expr reference(const DefinitionPtr &, const std::vector<Expr> &indices);
+// The definition that a Call reads, null if it is no reference.
+DefinitionPtr referenced(const Expr &);
+
+struct Comm;
+
+class TensorRef {
+    DefinitionPtr d;
+    std::vector<Expr> indices;
+
+public:
+    TensorRef(DefinitionPtr d, std::vector<Expr> indices) : d(std::move(d)), indices(std::move(indices)) {
+    }
+    TensorRef(const TensorRef &) = default;
+    operator Expr() const {
+        return reference(d, indices);
+    }
+    // Defines the tensor: t(i, j) = value.
+    void operator=(const Expr &value) const;
+    void operator=(const TensorRef &value) const {
+        *this = Expr(value);
+    }
+};
+
+// A handle: copies refer to the same tensor.
+class Tensor {
+protected:
+    DefinitionPtr d;
+
+public:
+    explicit Tensor(const std::string &name);
+    Tensor(const std::string &name, LateType type, std::vector<Extent> extents, Layout layout = replicated);
+    explicit Tensor(DefinitionPtr d) : d(std::move(d)) {
+    }
+    Tensor(const Comm &);
+    Tensor(const Tensor &) = default;
+    Tensor &operator=(const Tensor &) = default;
+    // Defines this tensor as the result of a communication.
+    Tensor &operator=(const Comm &);
+
+    template<class... Indices>
+    TensorRef operator()(const Indices &...i) const {
+        return TensorRef(d, {Expr(i)...});
+    }
+    const std::string &name() const {
+        return d->name;
+    }
+    const DefinitionPtr &definition() const {
+        return d;
+    }
+};
+
+// A communication that no tensor holds yet: t = all_reduce(u) defines t.
+struct Comm {
+    std::string verb;
+    Op op;
+    Tensor operand;
+    Type type;  // of the result
+};
+
+// The reduction over ranks of a partial tensor, on every rank. type: of the result (default: the operand's). Sums
+// accumulate in f32 or wider and are rounded once.
+Comm all_reduce(const Tensor &);
+Comm all_reduce(const Tensor &, const Type &);
+// The same, of which each rank keeps its slice of dimension `dim`.
+Comm reduce_scatter(const Tensor &, int dim);
+Comm reduce_scatter(const Tensor &, int dim, const Type &);
+// The whole of a sliced tensor, on every rank.
+Comm all_gather(const Tensor &);
+// The value of a local tensor on rank `root`, on every rank.
+Comm broadcast(const Tensor &, int root);
+// Each rank's slice of a replicated tensor; no communication.
+Comm slice_of(const Tensor &, int dim);
+
+// ---- Whole-tensor operators: NumPy's broadcasting from the last dimension.
+Tensor map_tensors(const std::string &what, const std::vector<Tensor> &operands,
+                   const std::function<Expr(const std::vector<Expr> &)> &f);
+template<class T>
+Tensor cast(const Tensor &t) {
+    return map_tensors("cast", {t}, [](const std::vector<Expr> &x) { return Halide::cast<T>(x[0]); });
+}
+Tensor cast(const Type &, const Tensor &);
+Tensor operator-(const Tensor &);
+Tensor sqrt(const Tensor &);
+Tensor exp(const Tensor &);
+Tensor operator+(const Tensor &, const Tensor &);
+Tensor operator-(const Tensor &, const Tensor &);
+Tensor operator*(const Tensor &, const Tensor &);
+Tensor operator/(const Tensor &, const Tensor &);
+Tensor operator+(const Tensor &, const Expr &);
+Tensor operator-(const Tensor &, const Expr &);
+Tensor operator*(const Tensor &, const Expr &);
+Tensor operator/(const Tensor &, const Expr &);
+Tensor operator+(const Expr &, const Tensor &);
+Tensor operator-(const Expr &, const Tensor &);
+Tensor operator*(const Expr &, const Tensor &);
+Tensor operator/(const Expr &, const Tensor &);
+Tensor max(const Tensor &, const Tensor &);
+Tensor min(const Tensor &, const Tensor &);
+
+// ---- Reductions over indices. With free indices left: in the order of the reduced indices, the last one fastest. Over all
+// indices: in blocks of the first index (or of blocks(k)), as many as there are ranks; see the reference.
+class IndexReduction {
+    ReduceOp op;
+    std::vector<Var> over;
+    Expr value;
+    int split = 0;
+    bool free_order = false, root = false;
+
+public:
+    IndexReduction(ReduceOp op, std::vector<Var> over, const Expr &value, bool root = false);
+    // The index whose blocks are summed apart.
+    IndexReduction blocks(const Var &k) const;
+    // Any order of the additions is legal: faster, within gamma(N-1) * sum|addend|, the same from run to run.
+    IndexReduction any_order() const;
+    operator Expr() const;
+};
+IndexReduction sum_over(const Var &, const Expr &);
+IndexReduction prod_over(const Var &, const Expr &);
+IndexReduction max_over(const Var &, const Expr &);
+IndexReduction min_over(const Var &, const Expr &);
+IndexReduction norm2(const Var &, const Expr &);  // sqrt(sum of squares)
+IndexReduction sum_over(const std::vector<Var> &, const Expr &);
+IndexReduction prod_over(const std::vector<Var> &, const Expr &);
+IndexReduction max_over(const std::vector<Var> &, const Expr &);
+IndexReduction min_over(const std::vector<Var> &, const Expr &);
+IndexReduction norm2(const std::vector<Var> &, const Expr &);
+
+// ---- Ranks and random numbers
+Expr ranks();  // the number of ranks, int32, the same everywhere
+Expr rank();   // this rank, local
+// Uniform in [0, 1), of 24 bits: Philox4x32-10 keyed by seed; the counter is the global linear index of `indices` (default:
+// those of the left side) and the stream (default: the ordinal of this call in the program). The same under every schedule.
+Expr random(const Expr &seed);
+Expr random(const Expr &seed, int stream, const std::vector<Var> &indices = {});
+// 0 with probability rate, else e / (1 - rate).
+Expr dropout(const Expr &e, const Expr &rate, const Expr &seed);
+Expr dropout(const Expr &e, const Expr &rate, const Expr &seed, int stream, const std::vector<Var> &indices = {});
+
+}  // namespace stretto
