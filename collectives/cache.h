@@ -1,0 +1,41 @@
+// Plans that a rank has loaded. A plan is found by its address; that its bytes are still the same is compared every time,
+// since a JIT may put another plan where an old one was.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectives/plan/plan_generated.h"
+#include "halide_buffer.h"
+
+namespace stretto::runtime {
+
+struct Instance;
+
+struct Program {
+    std::vector<uint8_t> bytes;
+    const uint8_t *address = nullptr;    // of the bytes the copy was made from
+    plan::PlanT plan;
+    std::vector<std::unique_ptr<Instance>> instances;    // the latest first
+
+    Program();
+    ~Program();
+};
+
+class PlanCache {
+public:
+    // The program in that buffer, or null with `error` set: no buffer, or bytes that are no plan.
+    Program *find(const halide_buffer_t *plan, std::string *error) {
+        if (plan && !programs_.empty() && holds(*programs_[0], plan)) return programs_[0].get();
+        return search(plan, error);
+    }
+
+private:
+    std::vector<std::unique_ptr<Program>> programs_;    // the latest first
+
+    static bool holds(const Program &program, const halide_buffer_t *plan);
+    Program *search(const halide_buffer_t *plan, std::string *error);
+};
+
+}  // namespace stretto::runtime

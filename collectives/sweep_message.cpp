@@ -1,0 +1,153 @@
+// Loads from and stores to peers as messages. Matched by (peer, tag) in order, so all ranks post them in one order: chunk
+// by chunk, in a chunk transfer by transfer. Nobody waits for a message that its sender has not posted: addends of chunk
+// c + 1 are posted before those of chunk c are waited for, results of chunk c before those of chunk c - window + 1 are.
+#include <algorithm>
+
+#include "flight.h"
+#include "sweep.h"
+
+namespace stretto::runtime {
+namespace {
+
+constexpr int64_t window = Flights::window;
+
+class MessageSweep {
+public:
+    MessageSweep(Execution &x, StageInstance &stage)
+        : x_(x), in_(x.instance), stage_(stage), addends_(x.flights.addends), results_(x.flights.results) {}
+
+    int run() {
+        if (int status = exchange_whole()) return status;
+        int64_t rounds = 0;
+        for (int q = 0; q < in_.ranks; q++) rounds = std::max(rounds, count(q));
+        post_addends(0);
+        for (int64_t c = 0; c < rounds; c++) {
+            post_addends(c + 1);
+            if (int status = addends_[c % 2].wait()) return status;
+            show_addends(c);
+            if (int status = compute_chunk(c)) return status;
+            Flight &results = results_[c % window];
+            if (int status = results.wait()) return status;
+            post_results(c, results);
+            if (int status = results.test()) return status;
+        }
+        for (int64_t k = 0; k < window; k++)
+            if (int status = results_[k].wait()) return status;
+        return STRETTO_OK;
+    }
+
+private:
+    Execution &x_;
+    Instance &in_;
+    StageInstance &stage_;
+    Flight *addends_, *results_;
+    // By parity: what was received for the chunk, transfer by transfer and source by source.
+    std::vector<uint8_t *> shown_[2];
+
+    bool blocks() const { return stage_.block_loop >= 0; }
+
+    // Chunks that a rank computes. Block sums are one element each.
+    int64_t count(int rank) const {
+        if (!blocks()) return stage_.chunks[size_t(rank)].count();
+        return stage_.last_block - stage_.first_block;
+    }
+    Box region(int rank, int64_t c) const {
+        if (!blocks()) return stage_.chunks[size_t(rank)].at(c);
+        return stage_.regions[size_t(stage_.plan->loops[size_t(stage_.block_loop)].range() == plan::Range::OwnBlock ? rank : c)];
+    }
+    template <class F> void for_peers(F f) {
+        for (int i = 1; i < in_.ranks; i++) f((in_.rank + i) % in_.ranks);
+    }
+    Geometry geometry(int buffer, int rank) const {
+        auto &b = *x_.program.plan.buffers[size_t(buffer)];
+        if (b.sliced < 0 || rank == in_.rank) {
+            Geometry g = in_.buffers[size_t(buffer)].own;
+            g.pack();
+            return g;
+        }
+        Geometry g = in_.buffers[size_t(buffer)].own;
+        Block block = block_of(value_of(b.extents[size_t(b.sliced)], in_.sizes, in_.ranks), rank, in_.ranks);
+        g.begin[b.sliced] = block.begin, g.extent[b.sliced] = block.end - block.begin;
+        g.pack();
+        return g;
+    }
+
+    // Operands of which not only the region of a chunk is read.
+    int exchange_whole() {
+        Flight &flight = x_.flights.whole;
+        flight.clear();
+        for (auto &t : stage_.transfers) {
+            if (t.chunked) continue;
+            const Geometry &own = in_.buffers[size_t(t.buffer)].own;
+            for_peers([&](int q) {
+                if (t.from(q)) {
+                    uint8_t *to = x_.arena + t.offsets[size_t(q)];
+                    Geometry g = geometry(t.buffer, q);
+                    flight.receive(q, whole_tag, to, g, g.box());
+                    for (View *v : t.views[size_t(q)]) v->buffer.host = to;
+                }
+                if (t.from(in_.rank)) flight.send(q, whole_tag, in_.base(in_.rank, t.buffer), own, own.box());
+            });
+        }
+        return flight.wait();
+    }
+
+    void post_addends(int64_t c) {
+        Flight &flight = addends_[c % 2];
+        std::vector<uint8_t *> &shown = shown_[c % 2];
+        flight.clear();
+        shown.clear();
+        for (auto &t : stage_.transfers) {
+            if (!t.chunked) continue;
+            const Geometry &own = in_.buffers[size_t(t.buffer)].own;
+            for_peers([&](int q) {
+                if (t.from(q) && c < count(in_.rank)) {
+                    uint64_t bytes = uint64_t(region(in_.rank, c).elements()) * uint64_t(own.element);
+                    shown.push_back(flight.receive(q, addend_tag, bytes));
+                }
+                if (t.from(in_.rank) && c < count(q)) {
+                    flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, region(q, c));
+                }
+            });
+        }
+    }
+
+    void show_addends(int64_t c) {
+        if (c >= count(in_.rank)) return;
+        size_t next = 0;
+        for (auto &t : stage_.transfers) {
+            if (!t.chunked) continue;
+            Geometry g = packed(region(in_.rank, c), in_.buffers[size_t(t.buffer)].own.element);
+            for_peers([&](int q) {
+                if (!t.from(q)) return;
+                uint8_t *data = shown_[c % 2][next++];
+                for (View *v : t.views[size_t(q)]) v->show(g, data);
+            });
+        }
+    }
+
+    int compute_chunk(int64_t c) {
+        if (c >= count(in_.rank)) return STRETTO_OK;
+        return compute(x_, stage_, region(in_.rank, c), blocks() ? stage_.first_block + int(c) : 0);
+    }
+
+    // After the addends of the chunk have left: its results may come back to where those were.
+    void post_results(int64_t c, Flight &flight) {
+        flight.clear();
+        for (auto &store : stage_.stores) {
+            if (!store.all) continue;
+            const Geometry &own = in_.buffers[size_t(store.buffer)].own;
+            uint8_t *base = in_.base(in_.rank, store.buffer);
+            for_peers([&](int q) {
+                if (c < count(q)) flight.receive(q, result_tag, base, own, region(q, c));
+                if (c < count(in_.rank)) flight.send(q, result_tag, base, own, region(in_.rank, c));
+            });
+        }
+    }
+};
+
+}  // namespace
+
+int run_on_messages(Execution &x, StageInstance &stage) { return MessageSweep(x, stage).run(); }
+
+}  // namespace stretto::runtime
