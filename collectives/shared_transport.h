@@ -72,7 +72,8 @@ private:
     Control &control_;
     Line *const lines_;
     Page *const pages_;
-    const int spins_;
+    const int most_spins_;
+    int spins_;
     uint32_t epoch_, enters_;
     int parity_ = 0, count_ = 0, barriers_ = 0;
     std::vector<char *> windows_;

@@ -1,0 +1,236 @@
+#include "message_transport.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "clock.h"
+#include "error.h"
+#include "mismatch.h"
+
+namespace stretto::runtime {
+namespace {
+
+// A round of the all-to-all agreement has a tag of its own, so that two calls in a row cannot be confused.
+enum Tags { enter_tag = most_user_tags, barrier_tag = enter_tag + 32, descriptor_tag = barrier_tag + 32, note_tag };
+
+constexpr int spins = 2000, yields = 200;
+constexpr long first_sleep = 20, longest_sleep = 500;    // microseconds
+constexpr double note_patience = 1;                      // seconds for a note of failure to be taken
+
+}  // namespace
+
+MessageTransport::MessageTransport(int rank, int ranks, const Settings &settings, bool spin)
+    : rank_(rank), ranks_(ranks), settings_(settings), spins_(spin ? spins : 0) {}
+
+void MessageTransport::close() {
+    drop_all();
+    notes_.clear();
+}
+
+// ---- operations
+
+Operation *MessageTransport::track(Operation *op) {
+    if (!op) return nullptr;
+    op->next = under_way_;
+    op->link = &under_way_;
+    if (under_way_) under_way_->link = &op->next;
+    under_way_ = op;
+    return op;
+}
+
+void MessageTransport::drop(Operation *op) {
+    *op->link = op->next;
+    if (op->next) op->next->link = op->link;
+    delete op;
+}
+
+void MessageTransport::drop_all() {
+    while (under_way_) drop(under_way_);
+    notice_ = nullptr;
+}
+
+Request MessageTransport::send(int peer, int tag, const void *data, uint64_t bytes) {
+    if (status_) return {};    // progress() reports it
+    Operation *op = track(start_send(peer, tag, data, bytes));
+    if (!op) fail(STRETTO_SYSTEM, std::string(last_error()).c_str());
+    return {op};
+}
+
+Request MessageTransport::receive(int peer, int tag, void *data, uint64_t bytes) {
+    if (status_) return {};
+    Operation *op = track(start_receive(peer, tag, data, bytes));
+    if (!op) fail(STRETTO_SYSTEM, std::string(last_error()).c_str());
+    return {op};
+}
+
+int MessageTransport::progress(Request *requests, int count, bool wait) {
+    double since = 0;
+    long sleep = first_sleep;
+    for (int round = 0;; round++) {
+        bool done = true;
+        if (!status_) {
+            for (int i = 0; i < count; i++) {
+                auto *op = static_cast<Operation *>(requests[i].impl);
+                if (!op) continue;
+                Operation::State state = op->test();
+                if (state == Operation::Failed) {
+                    int peer = op->peer;
+                    std::string text = last_error();
+                    fail(STRETTO_SYSTEM, ("a message " + std::string(op->sends ? "to" : "from") + " rank " +
+                                          std::to_string(peer) + ": " + text).c_str());
+                    break;
+                }
+                if (state == Operation::Done) {
+                    drop(op);
+                    requests[i].impl = nullptr;
+                } else {
+                    done = false;
+                }
+            }
+        }
+        // Looking for notes costs as much as a test: not in every round of a short wait.
+        if (!status_ && !done && (!wait || (round & 63) == 63)) poll();
+        if (status_) {
+            for (int i = 0; i < count; i++) requests[i].impl = nullptr;    // dropped with all others
+            return broken();
+        }
+        if (done || !wait) return STRETTO_OK;
+        if (round < spins_) continue;
+        if (round < spins_ + yields) {
+            sched_yield();
+            continue;
+        }
+        if (!since) since = seconds_now();
+        poll();
+        if (!status_ && seconds_now() - since > settings_.timeout) fail(STRETTO_TIMEOUT, late_text(requests, count).c_str());
+        sleep_microseconds(sleep);
+        sleep = std::min(sleep * 2, longest_sleep);
+    }
+}
+
+// "rank 1 has not arrived within 5 s (STRETTO_TIMEOUT)"
+std::string MessageTransport::late_text(const Request *requests, int count) const {
+    std::vector<int> late;
+    for (int i = 0; i < count; i++) {
+        if (auto *op = static_cast<Operation *>(requests[i].impl)) late.push_back(op->peer);
+    }
+    std::sort(late.begin(), late.end());
+    late.erase(std::unique(late.begin(), late.end()), late.end());
+    char seconds[32];
+    snprintf(seconds, sizeof seconds, "%g s", settings_.timeout);
+    return rank_list(late) + (late.size() == 1 ? " has" : " have") + " not answered within " + seconds + " (STRETTO_TIMEOUT)";
+}
+
+// ---- agreement
+
+int MessageTransport::exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes) {
+    Request both[2] = {receive(from, tag, in, bytes), send(to, tag, out, bytes)};
+    return progress(both, 2, true);
+}
+
+// In round k each rank tells the rank 2^k further on what it knows of itself and the ranks before it: after log2 P rounds
+// everybody knows of everybody whether all hashes are equal.
+int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
+    if (int status = poll()) return status;
+    sequence_ = descriptor.sequence;
+    name_.assign(descriptor.name, strnlen(descriptor.name, sizeof descriptor.name));
+    barriers_ = 0;
+    struct { uint64_t hash, same; } mine{descriptor.hash, 1}, theirs{};
+    for (int step = 1, round = 0; step < ranks_; step *= 2, round++) {
+        int to = (rank_ + step) % ranks_, from = (rank_ + ranks_ - step) % ranks_;
+        if (int status = exchange(to, from, enter_tag + round, &mine, &theirs, sizeof mine)) return status;
+        mine.same &= theirs.same & uint64_t(theirs.hash == descriptor.hash);
+    }
+    return mine.same ? STRETTO_OK : mismatch(descriptor);
+}
+
+// Everybody is here and knows that descriptors differ: all exchange them and build the same text.
+int MessageTransport::mismatch(const Descriptor &mine) {
+    std::vector<Descriptor> all(static_cast<size_t>(ranks_));
+    std::vector<Request> requests;
+    all[size_t(rank_)] = mine;
+    for (int q = 0; q < ranks_; q++) {
+        if (q != rank_) requests.push_back(receive(q, descriptor_tag, &all[size_t(q)], sizeof(Descriptor)));
+    }
+    for (int q = 0; q < ranks_; q++) {
+        if (q != rank_) requests.push_back(send(q, descriptor_tag, &mine, sizeof(Descriptor)));
+    }
+    if (int status = progress(requests.data(), int(requests.size()), true)) return status;
+    std::vector<const Descriptor *> pointers;
+    for (const Descriptor &d : all) pointers.push_back(&d);
+    return break_with(STRETTO_MISMATCH, mismatch_text(pointers));
+}
+
+int MessageTransport::barrier() {
+    barriers_++;
+    if (int status = poll()) return status;
+    for (int step = 1, round = 0; step < ranks_; step *= 2, round++) {
+        char out = 0, in;
+        int to = (rank_ + step) % ranks_, from = (rank_ + ranks_ - step) % ranks_;
+        if (int status = exchange(to, from, barrier_tag + round, &out, &in, 1)) return status;
+    }
+    return STRETTO_OK;
+}
+
+int MessageTransport::leave(bool wait) { return wait ? barrier() : poll(); }
+
+// ---- failure
+
+std::string MessageTransport::place_in_call() const {
+    std::string text = "call " + std::to_string(sequence_) + " (" + name_ + ")";
+    return barriers_ ? text + ", barrier " + std::to_string(barriers_) : text;
+}
+
+int MessageTransport::fail(int status, const char *text) {
+    if (status_) return broken();
+    std::string full = "rank " + std::to_string(rank_) + " failed in " + place_in_call() + ": " + text;
+    // Receives are given up before anybody is told, as their buffers are the caller's from now on.
+    drop_all();
+    outgoing_->status = status;
+    snprintf(outgoing_->text, sizeof outgoing_->text, "%s", full.c_str());
+    for (int q = 0; q < ranks_; q++) {
+        if (q == rank_) continue;
+        if (Operation *op = start_send(q, note_tag, outgoing_.get(), sizeof(Note))) notes_.emplace_back(op);
+    }
+    // A network that does not buffer needs this rank's help until a note is taken; who takes none now finds it later.
+    double begin = seconds_now();
+    while (!notes_.empty() && seconds_now() - begin < note_patience) {
+        auto taken = [](const std::unique_ptr<Operation> &op) { return op->test() != Operation::Pending; };
+        notes_.erase(std::remove_if(notes_.begin(), notes_.end(), taken), notes_.end());
+        if (!notes_.empty()) sleep_microseconds(first_sleep);
+    }
+    return break_with(status, full);
+}
+
+int MessageTransport::poll() {
+    if (status_) return broken();
+    if (ranks_ == 1) return STRETTO_OK;
+    if (!notice_) {
+        notice_ = track(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note)));
+        if (!notice_) return break_with(STRETTO_SYSTEM, last_error());
+    }
+    switch (notice_->test()) {
+    case Operation::Pending: return STRETTO_OK;
+    case Operation::Failed: return break_with(STRETTO_SYSTEM, last_error());
+    case Operation::Done: break;
+    }
+    incoming_->text[sizeof incoming_->text - 1] = 0;
+    return break_with(incoming_->status, incoming_->text);
+}
+
+int MessageTransport::break_with(int status, const std::string &text) {
+    if (!status_) {
+        status_ = status;
+        text_ = text;
+        drop_all();
+    }
+    return broken();
+}
+
+int MessageTransport::broken() { return set_error_text(status_, text_); }
+
+}  // namespace stretto::runtime

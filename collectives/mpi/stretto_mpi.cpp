@@ -1,0 +1,188 @@
+#include "stretto_mpi.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "clock.h"
+#include "comm.h"
+#include "cores.h"
+#include "error.h"
+#include "message_transport.h"
+
+namespace stretto::runtime {
+namespace {
+
+constexpr uint64_t largest_piece = uint64_t(1) << 30;    // counts are int
+constexpr double cancel_patience = 0.5;                  // seconds for cancelled operations of one rank to end
+
+int set_mpi_error(const char *what, int code) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    return set_error(STRETTO_SYSTEM, "%s: %s", what, text);
+}
+
+// One message of an algorithm: one MPI message a GiB, in order, so that both sides cut alike.
+class MpiOperation final : public Operation {
+public:
+    MpiOperation(MPI_Comm comm, int peer, bool sends, int tag, char *data, uint64_t bytes, double *cancel_until)
+        : Operation(peer, sends), cancel_until_(cancel_until) {
+        int other = peer == any_peer ? MPI_ANY_SOURCE : peer;
+        for (uint64_t begin = 0; begin < bytes || begin == 0; begin += largest_piece) {
+            int count = int(std::min(bytes - begin, largest_piece));
+            MPI_Request request = MPI_REQUEST_NULL;
+            int code = sends ? MPI_Isend(data + begin, count, MPI_BYTE, other, tag, comm, &request)
+                             : MPI_Irecv(data + begin, count, MPI_BYTE, other, tag, comm, &request);
+            if (code != MPI_SUCCESS) {
+                code_ = code;
+                return;
+            }
+            pieces_.push_back({request, count});
+        }
+    }
+
+    ~MpiOperation() override {
+        int finalized = 0;
+        MPI_Finalized(&finalized);
+        if (finalized || done()) return;
+        double now = seconds_now();
+        if (*cancel_until_ == 0) *cancel_until_ = now + cancel_patience;
+        for (Piece &p : pieces_) {
+            if (p.request != MPI_REQUEST_NULL && !sends) MPI_Cancel(&p.request);
+        }
+        // A receive that has begun cannot be cancelled, a send never: some time to end, then they are MPI's.
+        while (!done()) {
+            for (Piece &p : pieces_) {
+                int flag = 0;
+                if (p.request != MPI_REQUEST_NULL && MPI_Test(&p.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+                    p.request = MPI_REQUEST_NULL;
+                }
+            }
+            if (done()) return;
+            if (seconds_now() > *cancel_until_) break;
+            sleep_microseconds(50);
+        }
+        for (Piece &p : pieces_) {
+            if (p.request != MPI_REQUEST_NULL) MPI_Request_free(&p.request);
+        }
+    }
+
+    State test() override {
+        for (Piece &p : pieces_) {
+            if (p.request == MPI_REQUEST_NULL) continue;
+            int flag = 0, count = p.count;
+            MPI_Status status;
+            int code = MPI_Test(&p.request, &flag, &status);
+            if (code != MPI_SUCCESS) {
+                code_ = code;
+                p.request = MPI_REQUEST_NULL;
+                break;
+            }
+            if (!flag) return Pending;
+            if (!sends) MPI_Get_count(&status, MPI_BYTE, &count);
+            if (count != p.count) {
+                set_error(STRETTO_SYSTEM, "%d bytes were sent where %d are expected", count, p.count);
+                return Failed;
+            }
+        }
+        if (code_ == MPI_SUCCESS) return Done;
+        set_mpi_error(sends ? "MPI_Isend" : "MPI_Irecv", code_);
+        return Failed;
+    }
+
+private:
+    struct Piece {
+        MPI_Request request;
+        int count;
+    };
+    bool done() const {
+        return std::all_of(pieces_.begin(), pieces_.end(), [](const Piece &p) { return p.request == MPI_REQUEST_NULL; });
+    }
+
+    std::vector<Piece> pieces_;
+    int code_ = MPI_SUCCESS;
+    double *const cancel_until_;
+};
+
+class MpiTransport final : public MessageTransport {
+public:
+    // Takes over the duplicate.
+    MpiTransport(int rank, int ranks, const Settings &settings, bool spin, MPI_Comm own)
+        : MessageTransport(rank, ranks, settings, spin), comm_(own) {}
+
+    ~MpiTransport() override {
+        close();
+        int finalized = 0;
+        MPI_Finalized(&finalized);
+        // Freeing is collective, and after a failure there may be nobody to do it with.
+        if (!finalized && !is_broken()) MPI_Comm_free(&comm_);
+    }
+
+protected:
+    Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) override {
+        auto *from = const_cast<char *>(static_cast<const char *>(data));
+        return new MpiOperation(comm_, peer, true, tag, from, bytes, &cancel_until_);
+    }
+    Operation *start_receive(int peer, int tag, void *data, uint64_t bytes) override {
+        return new MpiOperation(comm_, peer, false, tag, static_cast<char *>(data), bytes, &cancel_until_);
+    }
+
+private:
+    MPI_Comm comm_;
+    double cancel_until_ = 0;
+};
+
+// Has each rank of this host a core of its own? Launchers bind ranks to cores, so all ranks' masks count together.
+int cores_suffice(MPI_Comm comm, bool *result) {
+    MPI_Comm host;
+    int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    if (code != MPI_SUCCESS) return set_mpi_error("MPI_Comm_split_type", code);
+    cpu_set_t mine = allowed_cores(), all;
+    code = MPI_Allreduce(&mine, &all, int(sizeof mine), MPI_BYTE, MPI_BOR, host);
+    int ranks = 1;
+    MPI_Comm_size(host, &ranks);
+    MPI_Comm_free(&host);
+    if (code != MPI_SUCCESS) return set_mpi_error("MPI_Allreduce", code);
+    *result = ranks <= usable_cores(all);
+    return STRETTO_OK;
+}
+
+}  // namespace
+}  // namespace stretto::runtime
+
+using namespace stretto::runtime;
+
+extern "C" int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm) {
+    if (!comm) return set_error(STRETTO_INVALID, "stretto_comm_from_mpi: comm is null");
+    int initialized = 0, finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (!initialized || finalized) {
+        return set_error(STRETTO_INVALID, "stretto_comm_from_mpi: called %s", finalized ? "after MPI_Finalize" : "before MPI_Init");
+    }
+    if (mpi == MPI_COMM_NULL) return set_error(STRETTO_INVALID, "stretto_comm_from_mpi: the communicator is MPI_COMM_NULL");
+    // A bad STRETTO_TIMEOUT on one rank must not leave the others in MPI_Comm_dup: the verdict is everybody's.
+    Settings settings;
+    int status = read_settings(&settings), worst = 0, bad = status != 0;
+    std::string text = status ? last_error() : "";
+    int code = MPI_Allreduce(&bad, &worst, 1, MPI_INT, MPI_MAX, mpi);
+    if (code != MPI_SUCCESS) return set_mpi_error("MPI_Allreduce", code);
+    if (status) return set_error_text(status, text);
+    if (worst) return set_error(STRETTO_INVALID, "stretto_comm_from_mpi: another rank's environment is wrong; its text says how");
+    MPI_Comm own;
+    code = MPI_Comm_dup(mpi, &own);
+    if (code != MPI_SUCCESS) return set_mpi_error("MPI_Comm_dup", code);
+    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    int rank = 0, ranks = 1;
+    MPI_Comm_rank(own, &rank);
+    MPI_Comm_size(own, &ranks);
+    bool spin = false;
+    if (int failed = cores_suffice(own, &spin)) {
+        MPI_Comm_free(&own);
+        return failed;
+    }
+    *comm = new stretto_comm_t(std::make_unique<MpiTransport>(rank, ranks, settings, spin, own));
+    return STRETTO_OK;
+}

@@ -1,0 +1,29 @@
+/* Ranks of an MPI communicator, on any number of hosts, by messages. A library of its own, since the ABIs of MPIs differ:
+ * it is compiled with the MPI that the application uses. */
+#ifndef STRETTO_MPI_H
+#define STRETTO_MPI_H
+
+/* Not the C++ bindings that MPI 3 removed. */
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+#include "stretto_runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Collective over `mpi`, between MPI_Init and MPI_Finalize. The communicator works on a duplicate of its own, so its messages
+ * cannot meet the application's. Free it before MPI_Finalize. One thread at a time may use it; more than one in the process
+ * need MPI_THREAD_MULTIPLE. */
+int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
