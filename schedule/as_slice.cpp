@@ -1,0 +1,87 @@
+#include "schedule/as_slice.h"
+#include "lang/infer.h"
+#include "lang/print.h"
+#include "schedule/refuse.h"
+#include <algorithm>
+
+namespace stretto {
+
+namespace {
+
+// The dimension of argument node t on which all of its reads are of the reader's slice.
+int sliced_dimension(const Graph &g, const Node &t) {
+    int dim = -1;
+    const Node *first = nullptr;
+    for (NodeId r : g.readers(t.id)) {
+        const Node &reader = g.at(r);
+        std::string left = reader.is_communication() ? reader.name : left_side(g, reader);
+        if (!reader.layout.is_sliced() || reader.is_communication())
+            refuse(left + " reads all of " + t.name + ": it is " + to_string(reader.layout) + ", not sliced.");
+        auto *blocks = reader.as<Blocks>();
+        std::string index = blocks ? reader.rvars[blocks->split] : reader.vars[reader.layout.sliced_dimension()];
+        for (auto &indices : reads_of(reader, t.id)) {
+            int d = 0;
+            while (d < int(indices.size()) && bare_index(indices[d]) != index) d++;
+            if (d == int(indices.size())) {
+                std::vector<std::string> at;
+                for (auto &i : indices) at.push_back(to_string(g, i));
+                refuse(left + " is sliced on " + index + " and reads " + t.name + "(" + join(at) + "), which is not its slice of " +
+                       t.name + ".");
+            }
+            if (dim >= 0 && d != dim)
+                refuse(first->name + " reads slices of dimension " + std::to_string(dim) + " of " + t.name + ", " + reader.name +
+                       " of dimension " + std::to_string(d) + ".");
+            dim = d;
+            first = &reader;
+        }
+    }
+    if (dim < 0) refuse("Nothing reads " + t.name + ".");
+    return dim;
+}
+
+Graph rewrite(const Graph &before, const AsSlice &v) {
+    const Argument &a = before.arguments[v.argument];
+    if (a.scalar) refuse(a.name + " is a scalar.");
+    if (a.access == Access::Output) refuse(a.name + " is an output: it has no value at entry.");
+    if (!a.layout.is_replicated()) refuse(a.name + " is " + to_string(a.layout) + " already, not replicated.");
+    int dim = sliced_dimension(before, before.at(a.node));
+
+    Graph g = before;
+    g.arguments[v.argument].layout = g.at(a.node).layout = sliced(dim);
+    for (auto &r : g.results) {
+        if (r.argument != v.argument) continue;
+        const Node &value = g.at(r.node);
+        auto *gather = value.as<AllGather>();
+        if (gather && gather->dim == dim) r.node = g.reads(value.id)[0];
+        const Node &now = g.at(r.node);
+        if (now.layout != sliced(dim))
+            refuse("its new value " + now.name + " is " + to_string(now.layout) + ", the reads are of " + to_string(sliced(dim)) + ".");
+    }
+    return settle(std::move(g));
+}
+
+bool is_legal(const Graph &g, const AsSlice &v) {
+    try {
+        rewrite(g, v);
+        return true;
+    } catch (const Error &) { return false; }
+}
+
+}  // namespace
+
+Graph apply(const Graph &before, const AsSlice &v) {
+    try {
+        return rewrite(before, v);
+    } catch (const Error &e) {
+        std::vector<std::string> legal;
+        for (ArgumentId a = 0; a < int(before.arguments.size()); a++)
+            if (is_legal(before, {a})) legal.push_back("s." + to_string(before, AsSlice{a}));
+        refuse(reason_of(e), legal, "no as_slice yet; first s.split and s.reorder, or s.slice, what reads the argument.");
+    }
+}
+
+std::string to_string(const Graph &g, const AsSlice &v, const Naming &) {
+    return "as_slice(" + g.arguments[v.argument].name + ")";
+}
+
+}  // namespace stretto

@@ -1,0 +1,22 @@
+// as_slice(t): the caller passes its slice of an argument instead of the whole.
+//
+//     m: replicated                            m: sliced(0)
+//     m1(i) = f(m(i), t.rs(i))         =>      m1(i) = f(m(i), t.rs(i))
+//     m1.ag = all_gather(m1);  m <- m1.ag      m <- m1
+//
+// The gather of its new value goes. Every later verb checks again that argument and new value agree.
+#pragma once
+#include "schedule/nodes.h"
+
+namespace stretto {
+
+struct AsSlice {
+    ArgumentId argument;
+};
+
+// Legal: t is a replicated Input or InOut tensor; every read of it is of the reader's own element of one slice, the same
+// dimension of t everywhere; a new value is that slice, or a gather of it. Throws Error.
+Graph apply(const Graph &, const AsSlice &);
+std::string to_string(const Graph &before, const AsSlice &, const Naming & = name_of);
+
+}  // namespace stretto

@@ -1,0 +1,21 @@
+#include "schedule/fuse_all.h"
+#include "schedule/sweep.h"
+
+namespace stretto {
+
+Graph apply(const Graph &before, const FuseAll &) {
+    Graph g = before;
+    NodeIds free = nodes_where(g, [](const Node &n) { return !n.is_argument() && n.directives.group < 0; });
+    for (auto &set : legal_groups(before, NodeSet(free.begin(), free.end()))) {
+        if (without_parts(before, set).size() < 2) continue;
+        for (NodeId id : set) g.at(id).directives.group = g.next_group;
+        g.next_group++;
+    }
+    return settle(std::move(g));
+}
+
+std::string to_string(const Graph &, const FuseAll &, const Naming &) {
+    return "fuse_all()";
+}
+
+}  // namespace stretto

@@ -1,0 +1,27 @@
+// How a verb says no: why, and every legal alternative as code.
+#pragma once
+#include "lang/error.h"
+#include <string>
+#include <vector>
+
+namespace stretto {
+
+// A reason of one or several lines. The verb adds the alternatives, the schedule what was written.
+[[noreturn]] void refuse(const std::string &why);
+
+// Throws an Error with the text
+//       <why, each line indented>
+//     Legal: s.split(gsum, 0); s.split(gsum, 1);
+// or, if there is no alternative, with `otherwise` (a sentence that says what would have to come first) after "Legal: ".
+[[noreturn]] void refuse(const std::string &why, const std::vector<std::string> &legal,
+                         const std::string &otherwise = "");
+
+// The reason alone of an error of the language ("In program x: cannot ...\n  <reason>\nLegal: ...") or of a verb.
+std::string reason_of(const Error &);
+
+// "a", "a and b", "a, b and c"
+std::string list(const std::vector<std::string> &);
+// "a, b, c"
+std::string join(const std::vector<std::string> &);
+
+}  // namespace stretto

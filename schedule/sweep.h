@@ -1,0 +1,42 @@
+// Groups: sets of nodes that are computed in one sweep, or in several where a full reduction is inside.
+#pragma once
+#include "schedule/nodes.h"
+
+namespace stretto {
+
+// A sweep is a loop over a slice whose loads and stores may name ranks. So a set of nodes is one sweep if
+//   - all of its loops run over the same extents and the same slice of them;
+//   - reduce-scatters, all-reduces and broadcasts are loads at its front: of values that are complete before it, or of an
+//     addend that is computed as it is loaded;
+//   - all-gathers are stores at its end: nothing in the set reads their results;
+//   - a value computed in it is read in it at the same element only;
+//   - no path of reads leaves the set and comes back.
+// Values without a dimension take no loop. A full reduction inside starts a new sweep for what depends on its result.
+
+// Why `set` (parts included) cannot be a Group beside the Groups that the graph has; "" if it can. A reason names nodes and
+// reads as code.
+std::string why_no_group(const Graph &, const NodeSet &set);
+
+// How many sweeps a legal set takes.
+int count_sweeps(const Graph &, const NodeSet &set);
+
+NodeIds group_members(const Graph &, int group);
+
+// Throws an Error if a Group of the graph is not legal (any more).
+void check_groups(const Graph &);
+
+// Cuts `candidates` into legal sets: in the order of the graph each node joins the set of its latest producer where that is
+// legal, else that of an earlier producer, else a set of its own.
+std::vector<NodeSet> legal_groups(const Graph &, const NodeSet &candidates);
+
+// What s.fuse gives back, for people.
+struct Group {
+    int id = -1;
+    Names stages;  // without the parts of full reductions
+    int sweeps = 0;
+};
+std::vector<Group> groups_of(const Graph &);
+// Group 0, 1 sweep: {gsum.rs, avg, p1, p1.ag}
+std::string to_string(const Group &);
+
+}  // namespace stretto
