@@ -92,7 +92,8 @@ std::string nearest_name(const std::string &name, const std::vector<std::string>
     std::string best;
     int distance = std::max(2, int(name.size()) / 2) + 1;
     for (auto &k : known) {
-        bool extends = !name.empty() && (k.compare(0, name.size(), name) == 0 || name.compare(0, k.size(), k) == 0);
+        bool extends = !name.empty() && (k.compare(0, name.size(), name) == 0 ||
+                                         (k.size() > 2 && name.compare(0, k.size(), k) == 0));
         int d = extends ? 1 : edit_distance(name, k);
         if (d < distance) {
             distance = d;
