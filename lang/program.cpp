@@ -251,6 +251,13 @@ public:
     Builder(Graph &g, const std::vector<ArgumentRef> &arguments) : g(g), arguments(arguments) {
     }
 
+    std::vector<DefinitionPtr> named() const {
+        std::vector<DefinitionPtr> all = definitions;
+        for (auto &a : arguments)
+            if (!a.scalar) all.push_back(a.definition);
+        return all;
+    }
+
     void build(const std::vector<Requirement> &requirements) {
         number_lets_from_zero();
         std::set<std::string> names;
@@ -336,7 +343,9 @@ Program::Program(const std::string &name, const std::vector<ArgumentRef> &argume
                  const std::vector<Requirement> &requirements) {
     g.program = name;
     try {
-        Builder(g, arguments).build(requirements);
+        Builder builder(g, arguments);
+        builder.build(requirements);
+        named = builder.named();
     } catch (const Halide::Error &e) {
         throw Error("In program " + name + ": " + e.what());
     }

@@ -121,6 +121,7 @@ void require(const Expr &condition, const std::string &text);
 
 class Program {
     Graph g;
+    std::vector<DefinitionPtr> named;
 
 public:
     // arguments: in the order of the compiled function's. Throws Error.
@@ -131,6 +132,10 @@ public:
     }
     const Graph &graph() const {
         return g;
+    }
+    // The user's tensors that the graph was made of: arguments, and named definitions that a result needs.
+    const std::vector<DefinitionPtr> &definitions() const {
+        return named;
     }
     void require(const Expr &condition, const std::string &text);
 };

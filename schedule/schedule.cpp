@@ -54,10 +54,19 @@ std::string names_text(const std::vector<Tensor> &set) {
 
 }  // namespace
 
-Schedule::Schedule(const Program &p) : now(p.graph()) {
+Schedule::Schedule(const Program &p) : now(p.graph()), definitions(p.definitions()) {
+}
+
+void Schedule::check_tensor(const Tensor &t) const {
+    auto any = [&](auto f) { return std::any_of(definitions.begin(), definitions.end(), f); };
+    bool of_program = any([&](auto &d) { return d == t.definition(); });
+    if (!of_program && any([&](auto &d) { return d->name == t.name(); }))
+        throw Error("  This " + t.name() + " is another tensor than the " + t.name() + " of " + program() + ".\nLegal: the " + t.name() +
+                    " that " + program() + " was made of");
 }
 
 NodeId Schedule::resolve(const Tensor &t) const {
+    check_tensor(t);
     if (const Node *n = find_node(now, t.name())) return n->id;
     throw Error("  " + no_such_tensor(now, t.name()) + "\n" + legal_names(t.name(), node_names(now)));
 }
@@ -111,6 +120,7 @@ void Schedule::slice(const Tensor &t, int dim) {
 
 void Schedule::as_slice(const Tensor &argument) {
     perform("as_slice(" + argument.name() + ")", "", [&] {
+        check_tensor(argument);
         for (ArgumentId a = 0; a < int(now.arguments.size()); a++)
             if (now.arguments[a].name == argument.name() && !now.arguments[a].scalar) return AsSlice{a};
         throw Error("  " + argument.name() + " is not an argument of " + program() + ".\n" +
@@ -160,6 +170,20 @@ Tensor Schedule::gather_of(const Tensor &t) const {
     }
 }
 
+Tensor Schedule::new_value_of(const Tensor &argument) const {
+    std::string name = argument.name() + ".new";
+    if (now.find(name)) return handle(name);
+    std::vector<std::string> legal;
+    for (auto &a : now.arguments)
+        if (now.find(a.name + ".new")) legal.push_back("s.new_value_of(" + a.name + ")");
+    try {
+        refuse("The new value of " + argument.name() + " is a tensor with a name, or " + argument.name() + " has none.", legal,
+               "the tensor that update(" + argument.name() + ", ...) names");
+    } catch (const Error &e) {
+        throw Error("In schedule for " + program() + ": cannot s.new_value_of(" + argument.name() + ").\n" + e.what());
+    }
+}
+
 const Graph &Schedule::after(size_t step) const {
     return step + 1 < steps.size() ? steps[step + 1].before : now;
 }
@@ -188,13 +212,15 @@ std::string Schedule::text() const {
 std::string Schedule::cpp() const {
     std::string s;
     std::set<std::string> of_split;
-    Naming expression = [&](const Node &n) {
-        std::string name = n.name;
-        if (name.find('.') == std::string::npos) return name;
-        if (!of_split.count(name)) return "s.gather_of(" + name.substr(0, name.rfind('.')) + ")";
-        std::replace(name.begin(), name.end(), '.', '_');
+    std::function<std::string(std::string)> spell = [&](std::string name) {
+        size_t dot = name.rfind('.');
+        if (dot == std::string::npos) return name;
+        if (!of_split.count(name))
+            return (name.substr(dot) == ".ag" ? "s.gather_of(" : "s.new_value_of(") + spell(name.substr(0, dot)) + ")";
+        name[dot] = '_';
         return name;
     };
+    Naming expression = [&](const Node &n) { return spell(n.name); };
     for (auto &[verb, before] : steps) {
         if (auto *v = std::get_if<Split>(&verb)) {
             const std::string &name = before.at(v->tensor).name;

@@ -29,6 +29,8 @@ public:
     void vectorize(const Tensor &t, int lanes);
     // The all-gather that s.reorder or s.slice made of the slice t.
     Tensor gather_of(const Tensor &t) const;
+    // The value that update(argument, expression) gave a name to: `argument.new`.
+    Tensor new_value_of(const Tensor &argument) const;
 
     // The program as these verbs leave it.
     const Graph &graph() const {
@@ -60,8 +62,10 @@ private:
     };
     std::vector<Step> steps;
     Graph now;
+    std::vector<DefinitionPtr> definitions;  // of the program
 
     void perform(const std::string &written, const std::string &where, const std::function<Verb()> &);
+    void check_tensor(const Tensor &) const;
     NodeId resolve(const Tensor &) const;
     NodeIds resolve(const std::vector<Tensor> &) const;
     Tensor handle(const std::string &node) const;
