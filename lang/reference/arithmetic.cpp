@@ -1,6 +1,6 @@
 #include "lang/reference/arithmetic.h"
 
-namespace stretto::reference {
+namespace stretto::interpreter {
 
 Value combine(ReduceOp op, const Type &t, Value a, Value b) {
     return with_type(t, [&](auto zero) -> Value {
@@ -27,4 +27,4 @@ Value neutral(ReduceOp op, const Type &t) {
     });
 }
 
-}  // namespace stretto::reference
+}  // namespace stretto::interpreter

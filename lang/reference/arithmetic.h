@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace stretto::reference {
+namespace stretto::interpreter {
 
 template<class T>
 constexpr bool is_narrow_float = std::is_same_v<T, Half> || std::is_same_v<T, Brain>;
@@ -85,4 +85,4 @@ Value combine(ReduceOp op, const Type &t, Value a, Value b);
 // What changes nothing: 0, 1, the lowest and the highest value.
 Value neutral(ReduceOp op, const Type &t);
 
-}  // namespace stretto::reference
+}  // namespace stretto::interpreter

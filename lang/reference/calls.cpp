@@ -3,7 +3,7 @@
 #include "lang/reference/evaluate.h"
 #include <algorithm>
 
-namespace stretto::reference {
+namespace stretto::interpreter {
 
 using Halide::Internal::Call;
 
@@ -206,4 +206,4 @@ Code compile_call(const Call *c, const std::vector<Code> &args) {
     return result;
 }
 
-}  // namespace stretto::reference
+}  // namespace stretto::interpreter

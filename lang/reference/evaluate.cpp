@@ -9,9 +9,9 @@ namespace stretto {
 using namespace Halide::Internal;
 namespace {
 
-using reference::Code;
-using reference::code;
-using reference::Frame;
+using interpreter::Code;
+using interpreter::code;
+using interpreter::Frame;
 
 std::string text(const Expr &e) {
     std::ostringstream o;
@@ -38,7 +38,7 @@ Code arithmetic(const Expr &e, const Code &a, const Code &b, F f) {
         throw Error("reference: arithmetic in " + type_name(e.type()) + ", which the language does in float32: " + text(e));
     return with_type(e.type(), [&](auto zero) -> Code {
         using T = decltype(zero);
-        if constexpr (reference::is_narrow_float<T>) return {};
+        if constexpr (interpreter::is_narrow_float<T>) return {};
         else return code([=](Frame &r) {
             T x = a(r).template as<T>(), y = b(r).template as<T>();
             return Value::of(T(f(x, y)));
@@ -197,14 +197,14 @@ class Compiler {
             Code condition = compile(c->args[0], s), yes = compile(c->args[1], s), no = compile(c->args[2], s);
             return code([=](Frame &r) { return condition(r).as<bool>() ? yes(r) : no(r); });
         }
-        Expr simpler = reference::simpler_call(c);
+        Expr simpler = interpreter::simpler_call(c);
         if (simpler.defined()) {
             kept.push_back(simpler);  // known and free are keyed by address
             return compile(simpler, s);
         }
         std::vector<Code> args;
         for (auto &a : c->args) args.push_back(compile(a, s));
-        return reference::compile_call(c, args);
+        return interpreter::compile_call(c, args);
     }
 
     Code build(const Expr &e, Scope *s) {
@@ -232,17 +232,17 @@ class Compiler {
         auto compiled = [&](auto *x) { return std::make_pair(compile(x->a, s), compile(x->b, s)); };
         auto compare = [&](auto *x, auto f) {
             auto [a, b] = compiled(x);
-            return binary(x->a, a, b, [f](auto p, auto q) { return bool(f(reference::widen(p), reference::widen(q))); });
+            return binary(x->a, a, b, [f](auto p, auto q) { return bool(f(interpreter::widen(p), interpreter::widen(q))); });
         };
         auto compute = [&](auto *x, auto f) {
             auto [a, b] = compiled(x);
             return arithmetic(e, a, b, f);
         };
-        if (auto *x = e.as<Add>()) return compute(x, [](auto a, auto b) { return reference::add(a, b); });
-        if (auto *x = e.as<Sub>()) return compute(x, [](auto a, auto b) { return reference::subtract(a, b); });
-        if (auto *x = e.as<Mul>()) return compute(x, [](auto a, auto b) { return reference::multiply(a, b); });
-        if (auto *x = e.as<Div>()) return compute(x, [](auto a, auto b) { return reference::divide(a, b); });
-        if (auto *x = e.as<Mod>()) return compute(x, [](auto a, auto b) { return reference::remainder(a, b); });
+        if (auto *x = e.as<Add>()) return compute(x, [](auto a, auto b) { return interpreter::add(a, b); });
+        if (auto *x = e.as<Sub>()) return compute(x, [](auto a, auto b) { return interpreter::subtract(a, b); });
+        if (auto *x = e.as<Mul>()) return compute(x, [](auto a, auto b) { return interpreter::multiply(a, b); });
+        if (auto *x = e.as<Div>()) return compute(x, [](auto a, auto b) { return interpreter::divide(a, b); });
+        if (auto *x = e.as<Mod>()) return compute(x, [](auto a, auto b) { return interpreter::remainder(a, b); });
         if (auto *x = e.as<EQ>()) return compare(x, [](auto a, auto b) { return a == b; });
         if (auto *x = e.as<NE>()) return compare(x, [](auto a, auto b) { return a != b; });
         if (auto *x = e.as<LT>()) return compare(x, [](auto a, auto b) { return a < b; });
@@ -251,11 +251,11 @@ class Compiler {
         if (auto *x = e.as<GE>()) return compare(x, [](auto a, auto b) { return a >= b; });
         if (auto *x = e.as<Halide::Internal::Max>()) {
             auto [a, b] = compiled(x);
-            return binary(x->a, a, b, [](auto p, auto q) { return reference::maximum(p, q); });
+            return binary(x->a, a, b, [](auto p, auto q) { return interpreter::maximum(p, q); });
         }
         if (auto *x = e.as<Halide::Internal::Min>()) {
             auto [a, b] = compiled(x);
-            return binary(x->a, a, b, [](auto p, auto q) { return reference::minimum(p, q); });
+            return binary(x->a, a, b, [](auto p, auto q) { return interpreter::minimum(p, q); });
         }
         if (auto *x = e.as<And>()) {
             auto [a, b] = compiled(x);

@@ -18,7 +18,7 @@ struct RankState {
     std::map<NodeId, HostTensor> tensors;
 };
 
-namespace reference {
+namespace interpreter {
 
 // One evaluation: where, and the values that the expression's parts had so far.
 struct Frame {
@@ -47,12 +47,12 @@ Code compile_call(const Halide::Internal::Call *, const std::vector<Code> &argum
 // A call that Halide defines by simpler expressions, in terms of those; undefined for others.
 Expr simpler_call(const Halide::Internal::Call *);
 
-}  // namespace reference
+}  // namespace interpreter
 
 class Evaluator {
     Type type_;
-    reference::Code code;
-    reference::Frame frame;
+    interpreter::Code code;
+    interpreter::Frame frame;
 
 public:
     // `indices` are the names of the index variables, in the order in which their values are given.

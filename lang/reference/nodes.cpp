@@ -3,7 +3,7 @@
 #include "lang/reference/arithmetic.h"
 #include <algorithm>
 
-namespace stretto::reference {
+namespace stretto::interpreter {
 
 int64_t extent_of(const Graph &g, const Dim &d, const std::map<std::string, int64_t> &sizes, int ranks) {
     if (d.kind == Dim::Constant) return d.value;
@@ -106,4 +106,4 @@ void compute(Run &run, const Node &n) {
     throw Error("reference: no definition of node " + n.name);
 }
 
-}  // namespace stretto::reference
+}  // namespace stretto::interpreter

@@ -3,7 +3,7 @@
 #include "lang/reference/evaluate.h"
 #include "lang/reference/reference.h"
 
-namespace stretto::reference {
+namespace stretto::interpreter {
 
 struct Box {
     std::vector<int64_t> begin, extent;
@@ -56,4 +56,4 @@ private:
     std::pair<int64_t, int64_t> range(size_t r) const;
 };
 
-}  // namespace stretto::reference
+}  // namespace stretto::interpreter

@@ -2,7 +2,7 @@
 #include "lang/reference/nodes.h"
 #include <array>
 
-namespace stretto::reference {
+namespace stretto::interpreter {
 
 namespace {
 
@@ -105,4 +105,4 @@ Value Reducer::fold() {
     return sum;
 }
 
-}  // namespace stretto::reference
+}  // namespace stretto::interpreter

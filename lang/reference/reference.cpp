@@ -4,15 +4,15 @@
 
 namespace stretto {
 
-using reference::Box;
-using reference::Run;
+using interpreter::Box;
+using interpreter::Run;
 
 int64_t block_begin(int64_t n, int k, int ranks) {
     return n * k / ranks;
 }
 
 HostTensor make_host_tensor(const Graph &g, const Argument &a, const std::map<std::string, int64_t> &sizes, int rank, int ranks) {
-    Box b = reference::box_of(g, a.dims, a.layout, sizes, rank, ranks);
+    Box b = interpreter::box_of(g, a.dims, a.layout, sizes, rank, ranks);
     return HostTensor(a.type, b.begin, b.extent);
 }
 
@@ -103,7 +103,7 @@ RunResult interpret(const Graph &g, int ranks, const RunInputs &in, const Refere
     if (!result.failed_requirement.empty()) return result;
 
     for (auto &n : g.nodes)
-        if (!n.is_argument()) reference::compute(run, n);
+        if (!n.is_argument()) interpreter::compute(run, n);
     for (auto &r : g.results) {
         const Argument &a = g.arguments.at(size_t(r.argument));
         for (int k = 0; k < ranks; k++) {
