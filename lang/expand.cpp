@@ -24,12 +24,24 @@ Expr quiet_nan(const Type &t) {
     return reinterpret(t, t.bits() == 64 ? make_const(u64, uint64_t(0x7ff8000000000000)) : make_const(u32, 0x7fc00000));
 }
 
+// x, or the bound that it is beyond. NaN stays.
+Expr within(const Expr &x, float bound) {
+    return strict_float(select(x > bound, bound, select(x < -bound, -bound, x)));
+}
+
+// halide_exp casts x * log2(e) to an integer: 0 for 1e10 and infinity. At 128 it is infinity, at -128 zero.
 Expr exp_f32(const Expr &x) {
-    return select(differs_from_itself(x), x, strict_float(halide_exp(x)));
+    return select(differs_from_itself(x), x, strict_float(halide_exp(within(x, 128))));
 }
 
 Expr log_f32(const Expr &x) {
-    return select(differs_from_itself(x), x, strict_float(halide_log(x)));
+    Expr infinity = Expr(std::numeric_limits<float>::infinity());
+    return select(differs_from_itself(x) || strict_float(x == infinity), x, strict_float(halide_log(x)));
+}
+
+// halide_erf divides infinities beyond 1e19; it is 1 from 4 on.
+Expr erf_f32(const Expr &x) {
+    return strict_float(halide_erf(within(x, 8)));
 }
 
 // C's pow but for accuracy: |x|^y = exp(y log |x|); negative bases with integral exponents only.
@@ -67,7 +79,7 @@ class ExpandFunctions : public IRMutator {
         if (c->name == "exp_f32") r = exp_f32(args[0]);
         if (c->name == "log_f32") r = log_f32(args[0]);
         if (c->name == "pow_f32") r = pow_f32(args[0], args[1]);
-        if (c->name == "erf_f32") r = expand_functions(strict_float(halide_erf(args[0])));
+        if (c->name == "erf_f32") r = expand_functions(erf_f32(args[0]));
         if (r.defined()) return RenameLets().mutate(r);
         return Call::make(c->type, c->name, args, c->call_type);
     }
@@ -76,6 +88,16 @@ class ExpandFunctions : public IRMutator {
     }
     Expr visit(const Halide::Internal::Min *x) override {
         return combine(ReduceOp::Min, mutate(x->a), mutate(x->b));
+    }
+    // Halide 21 compiles strict a <= b as !(b < a), which is true of NaN.
+    Expr at_most(const Expr &a, const Expr &b) {
+        return a.type().is_float() ? a < b || a == b : a <= b;
+    }
+    Expr visit(const LE *x) override {
+        return at_most(mutate(x->a), mutate(x->b));
+    }
+    Expr visit(const GE *x) override {
+        return at_most(mutate(x->b), mutate(x->a));
     }
     Expr visit(const Mod *x) override {
         Expr a = mutate(x->a), b = mutate(x->b);
@@ -136,6 +158,8 @@ class WidenFloat16 : public IRMutator {
     }
     Expr visit(const Cast *x) override {
         Expr v = widen(x->value);
+        // Halide makes one cast of float64 to float32 to float16, which some processors round once and others twice.
+        if (is_float16(x->type) && v.type() == f64) v = strict_float(cast(f32, v) - 0.0f);
         if (!is_float16(x->type)) return cast(x->type, v);
         if (as_access(x->value) && x->value.type() == x->type) return v;
         return cast(f32, cast(x->type, cast(f32, v)));  // a cast to 16 bits rounds
