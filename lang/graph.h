@@ -76,6 +76,7 @@ using Op = std::variant<ArgumentValue, Map, Reduction, Blocks, Fold, AllReduce, 
 struct Directives {
     int group = -1;     // of fuse; -1: none
     int vectorize = 0;  // lanes; 0: the target's natural width
+    bool last = false;  // computed after everything before it in the program
 };
 
 struct Node {

@@ -1,0 +1,186 @@
+#include "lower/contract.h"
+#include "lang/error.h"
+#include "lang/expand.h"
+#include <algorithm>
+
+namespace stretto {
+
+using namespace Halide::Internal;
+using Halide::cast;
+using Halide::Func;
+using Halide::likely;
+using Halide::RDom;
+using Halide::strict_float;
+using Halide::TailStrategy;
+
+namespace {
+
+bool contains(const Names &v, const std::string &x) {
+    return std::find(v.begin(), v.end(), x) != v.end();
+}
+
+// acc op value, in the language's order and rounding.
+Expr accumulate(ReduceOp op, const Expr &acc, const Expr &value) {
+    const Mul *m = value.as<Mul>();
+    if (op == Sum && m && value.type().is_float()) return acc + strict_float(m->a) * strict_float(m->b);
+    return strict_float(combine(op, acc, value));
+}
+
+// The indices of a matrix product sum_over(k, a * b): x only in one part, y only in the other.
+struct Product {
+    bool found = false;
+    std::string x, y;
+    Expr with_x, with_y;
+};
+
+Product match_product(const Node &n) {
+    Product p;
+    const Mul *m = n.value.as<Mul>();
+    if (n.as<Reduction>()->op != Sum || !m || !n.value.type().is_float() || n.rvars.size() != 1 || n.vars.size() < 2) return p;
+    Names a = indices_used(m->a), b = indices_used(m->b);
+    p.x = n.vars.back();
+    if (contains(a, p.x) == contains(b, p.x)) return p;
+    bool swapped = contains(a, p.x);
+    p.with_x = swapped ? m->a : m->b;
+    p.with_y = swapped ? m->b : m->a;
+    Names with_x = swapped ? a : b, with_y = swapped ? b : a;
+    if (!contains(with_x, n.rvars[0]) || !contains(with_y, n.rvars[0])) return p;
+    for (size_t d = n.vars.size() - 1; d-- > 0;)
+        if (contains(with_y, n.vars[d]) && !contains(with_x, n.vars[d])) {
+            p.y = n.vars[d];
+            p.found = true;
+            break;
+        }
+    return p;
+}
+
+class Contraction {
+    const Node &n;
+    KernelBody &body;
+    const std::vector<Expr> &lo, &hi;
+    const Halide::Target &target;
+    std::vector<Var> vars;  // row-major
+    Type acc_type;
+    std::string name;
+
+    std::vector<Var> reversed_vars() const {
+        return {vars.rbegin(), vars.rend()};
+    }
+    // Halide's index order of the pure variables, with some replaced.
+    std::vector<Expr> indices(const std::map<std::string, Expr> &replaced, const Expr &k) const {
+        std::vector<Expr> v;
+        for (size_t d = 0; d < n.vars.size(); d++) {
+            auto it = replaced.find(n.vars[d]);
+            v.push_back(it == replaced.end() ? Expr(vars[d]) : it->second);
+        }
+        v.push_back(k);
+        return v;
+    }
+    size_t position(const std::string &v) const {
+        return std::find(n.vars.begin(), n.vars.end(), v) - n.vars.begin();
+    }
+
+    // The part of the product as the graph has it, at given indices: `part` takes n.value's place for a moment.
+    Expr part_at(const Expr &part, const std::vector<Expr> &idx) const {
+        Node m = n;
+        m.value = part;
+        return strict_float(body.expression(m, idx));
+    }
+
+public:
+    Contraction(const Node &n, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
+                const Halide::Target &target)
+        : n(n), body(body), lo(lo), hi(hi), target(target), acc_type(n.value.type()), name(body.out.name()) {
+        for (size_t d = 0; d < n.vars.size(); d++) vars.push_back(Var("x" + std::to_string(d)));
+    }
+
+    void along_last_index(int lanes) {
+        size_t D = vars.size();
+        std::vector<Halide::Range> range;
+        for (size_t d = lo.size(); d-- > D;) range.push_back(Halide::Range(lo[d], hi[d] - lo[d]));
+        RDom r(range, "r");
+        std::vector<Expr> idx(vars.begin(), vars.end());
+        for (size_t i = 0; i < n.rvars.size(); i++) idx.push_back(r[int(n.rvars.size() - 1 - i)]);
+        ReduceOp op = n.as<Reduction>()->op;
+        Func acc(name + "_acc");
+        auto at = reversed_vars();
+        acc(at) = identity_of(op, acc_type);
+        acc(at) = accumulate(op, acc(at), body.expression(n, idx));
+        body.out(at) = cast(n.type, acc(at));
+        int width = lanes > 0 ? lanes : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
+        Var x = vars.back(), outer("outer"), inner("inner");
+        if (width <= 1) {
+            acc.compute_at(body.out, x);
+            return;
+        }
+        body.out.split(x, outer, inner, width, TailStrategy::GuardWithIf).vectorize(inner);
+        acc.compute_at(body.out, outer).vectorize(x, width, TailStrategy::GuardWithIf);
+        acc.update().reorder(reordered(x, r)).vectorize(x, width, TailStrategy::GuardWithIf);
+    }
+    static std::vector<Halide::VarOrRVar> reordered(const Var &x, const RDom &r) {
+        std::vector<Halide::VarOrRVar> order{x};
+        for (int j = 0; j < r.dimensions(); j++) order.push_back(Halide::RVar(r[j]));
+        return order;
+    }
+
+    void as_product(const Product &p) {
+        const int vec = target.natural_vector_size(acc_type), TX = 3 * vec, TY = target.has_feature(Halide::Target::AVX512) ? 8 : 4;
+        size_t dx = position(p.x), dy = position(p.y), K = n.vars.size();
+        Var x = vars[dx], y = vars[dy], xi("xi"), xo("xo"), yi("yi"), yo("yo"), k("k");
+        std::vector<Var> batch;  // Halide order
+        for (size_t d = n.vars.size(); d-- > 0;)
+            if (d != dx && d != dy) batch.push_back(vars[d]);
+        auto with_batch = [&](std::vector<Expr> v) {
+            v.insert(v.end(), batch.begin(), batch.end());
+            return v;
+        };
+        auto args = [&](std::vector<Var> v) {
+            v.insert(v.end(), batch.begin(), batch.end());
+            return v;
+        };
+        // Past the edge the last row or column is computed again and thrown away. `likely` makes Halide cut the loops so
+        // that tiles inside need no clamp.
+        Expr at_x = min(likely(lo[dx] + xo * TX + xi), hi[dx] - 1), at_y = min(likely(lo[dy] + yo * TY + yi), hi[dy] - 1);
+        Func b(name + "_b"), a(name + "_a"), acc(name + "_acc");
+        b(args({xi, k, xo})) = part_at(p.with_x, indices({{p.x, at_x}}, k));
+        a(args({yi, k, yo})) = part_at(p.with_y, indices({{p.y, at_y}}, k));
+        RDom r(lo[K], hi[K] - lo[K], "r");
+        acc(args({xi, yi, xo, yo})) = make_zero(acc_type);
+        acc(args({xi, yi, xo, yo})) += a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo}));
+        Expr rx = x - lo[dx], ry = y - lo[dy];
+        auto out_at = reversed_vars();
+        body.out(out_at) = cast(n.type, acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));
+
+        std::vector<Halide::VarOrRVar> order{xi, yi, yo, xo};
+        order.insert(order.end(), batch.begin(), batch.end());
+        for (size_t d = 0; d < n.vars.size(); d++)
+            body.out.output_buffer().dim(int(n.vars.size() - 1 - d)).set_bounds(lo[d], hi[d] - lo[d]);
+        body.out.split(x, xo, xi, TX, TailStrategy::GuardWithIf)
+            .split(y, yo, yi, TY, TailStrategy::GuardWithIf)
+            .reorder(order)
+            .vectorize(xi, vec, TailStrategy::GuardWithIf)
+            .unroll(yi);
+        b.compute_at(body.out, xo).bound_extent(xi, TX).vectorize(xi, vec).unroll(xi);
+        a.bound_extent(yi, TY).reorder(yi, k, yo).unroll(yi);
+        if (batch.empty())
+            a.compute_root();
+        else
+            a.compute_at(body.out, batch[0]);
+        acc.compute_at(body.out, yo).bound_extent(xi, TX).bound_extent(yi, TY).vectorize(xi, vec).unroll(xi).unroll(yi);
+        acc.update().reorder(xi, yi, r).vectorize(xi, vec).unroll(xi).unroll(yi);
+    }
+};
+
+}  // namespace
+
+void define_contraction(const Node &n, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
+                        const Halide::Target &target, int lanes) {
+    Contraction c(n, body, lo, hi, target);
+    Product p = match_product(n);
+    if (p.found)
+        c.as_product(p);
+    else
+        c.along_last_index(lanes);
+}
+
+}  // namespace stretto

@@ -1,0 +1,17 @@
+// The kernel of a reduction with free indices left.
+#pragma once
+#include "lower/kernel_body.h"
+
+namespace stretto {
+
+// Defines and schedules body.out for node n, a Reduction, over [lo, hi) of n.vars and then n.rvars. Every form computes the
+// same bits: from the identity, sequentially in the reduced indices (the last one fastest); a sum of float products is a
+// chain of fused multiply-adds.
+//
+// A product of a part without the last index and a part with it is a matrix product: both parts are packed, and a register
+// tile of 3 vectors times 8 (4 without AVX-512) elements runs over the reduced index. Anything else is vectorised along the
+// last index.
+void define_contraction(const Node &n, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
+                        const Halide::Target &target, int lanes);
+
+}  // namespace stretto

@@ -1,0 +1,12 @@
+// From passes to data: the plan without its kernels, which build_kernels adds.
+#pragma once
+#include "lower/lowering.h"
+
+namespace stretto {
+
+// Sizes that no whole dimension of a tensor argument carries become int64_t parameters after the program's own, in order.
+std::vector<std::string> size_parameters(const Graph &);
+
+plan::PlanT describe(const Lowering &, const std::string &schedule, const std::string &target);
+
+}  // namespace stretto

@@ -1,0 +1,189 @@
+#include "lower/halide_adapter.h"
+#include "lang/error.h"
+#include <mutex>
+
+namespace stretto {
+
+using namespace Halide::Internal;
+using Halide::Argument;
+using Halide::ArgumentEstimates;
+using Halide::LinkageType;
+using Halide::Module;
+using Halide::Parameter;
+using Halide::Target;
+
+namespace {
+
+class Reporter : public Halide::CompileTimeErrorReporter {
+public:
+    void warning(const char *) override {  // bf16 warns once a function; nothing prints unasked
+    }
+    void error(const char *text) override {
+        throw Error(std::string("Halide: ") + text);
+    }
+};
+
+thread_local std::string kernel_error;
+
+void keep_kernel_error(Halide::JITUserContext *, const char *text) {
+    kernel_error = text;
+}
+
+Expr handle(const std::string &name) {
+    return Variable::make(Halide::Handle(), name);
+}
+
+// rc = f(...); if (rc != 0) return rc;
+Stmt call_or_return(const std::string &name, const Expr &call) {
+    Expr rc = Variable::make(Halide::Int(32), name);
+    return LetStmt::make(name, call, AssertStmt::make(rc == 0, rc));
+}
+
+LoweredArgument function_scalar(const std::string &name, const Type &t) {
+    return LoweredArgument(name, Argument::InputScalar, t, 0, ArgumentEstimates{});
+}
+
+}  // namespace
+
+void prepare_halide() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        static Reporter reporter;
+        Halide::set_custom_compile_time_error_reporter(&reporter);
+        Halide::JITHandlers handlers{};
+        handlers.custom_error = keep_kernel_error;
+        JITSharedRuntime::set_default_handlers(handlers);
+    });
+}
+
+Target parse_target(const std::string &text) {
+    prepare_halide();
+    if (!Target::validate_target_string(text)) {
+        std::string last = text.substr(text.rfind('-') + 1);
+        std::vector<std::string> known = {"host", "x86", "arm", "linux", "osx", "windows", "32", "64"};
+        for (int f = 0; f < int(Target::FeatureEnd); f++) known.push_back(Target::feature_to_name(Target::Feature(f)));
+        for (size_t begin = 0; begin <= text.size();) {  // name the first part that is wrong
+            size_t end = std::min(text.find('-', begin), text.size());
+            std::string part = text.substr(begin, end - begin);
+            if (std::find(known.begin(), known.end(), part) == known.end()) {
+                last = part;
+                break;
+            }
+            begin = end + 1;
+        }
+        std::string near = nearest_name(last, known);
+        throw Error("there is no target '" + text + "'" +
+                    (near.empty() ? "." : ": '" + last + "' is unknown; did you mean '" + near + "'?") +
+                    "\nLegal: host, or Halide's arch-bits-os-features, as x86-64-linux-avx2-fma");
+    }
+    return Target(text);
+}
+
+Expr scalar_parameter(const Type &t, const std::string &name) {
+    return Variable::make(t, name, Parameter(t, false, 0, name));
+}
+
+Expr add_scalar(KernelArguments &list, const Type &t, const std::string &name) {
+    list.push_back(Argument(name, Argument::InputScalar, t, 0, ArgumentEstimates{}));
+    return scalar_parameter(t, name);
+}
+
+Parameter buffer_parameter(const Type &t, int dimensions, const std::string &name) {
+    return Parameter(t, true, dimensions, name);
+}
+
+void add_buffer(KernelArguments &list, const Parameter &p) {
+    list.push_back(Argument(p.name(), Argument::InputBuffer, p.type(), p.dimensions(), ArgumentEstimates{}));
+}
+
+Expr load(const Parameter &p, const std::vector<Expr> &halide_indices) {
+    return Call::make(p, halide_indices);
+}
+
+std::vector<Expr> visible(std::vector<Expr> values, const std::vector<Expr> &elements_read) {
+    if (values.size() < 2 || elements_read.empty()) return values;
+    Expr seen;
+    for (auto &e : elements_read) seen = seen.defined() ? seen && e == e : e == e;
+    for (auto &v : values) v = Select::make(seen, v, v);
+    return values;
+}
+
+Module compile_kernel(Halide::Func out, const KernelArguments &a, const std::string &name, const Target &t) {
+    return Halide::Pipeline(out).compile_to_module(a, name, t, LinkageType::ExternalPlusArgv);
+}
+
+Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArguments &a, const std::string &name,
+                       const Target &t) {
+    return Halide::Pipeline(outs).compile_to_module(a, name, t, LinkageType::ExternalPlusArgv);
+}
+
+Module link_kernels(const std::string &name, const std::vector<Module> &kernels, const std::vector<std::string> &kernel_names,
+                    const Target &) {
+    Module lib = Halide::link_modules(name, kernels);
+    lib.set_any_strict_float(true);  // link_modules drops it, and LLVM code with strict calls then asserts
+    Expr kernel = Variable::make(Halide::Int(32), "kernel"), argv = handle("argv");
+    Stmt body;
+    for (int i = int(kernel_names.size()) - 1; i >= 0; i--) {
+        Expr call = Call::make(Halide::Int(32), kernel_names[i] + "_argv", {argv}, Call::Extern);
+        Stmt s = call_or_return("rc" + std::to_string(i), call);
+        body = body.defined() ? IfThenElse::make(kernel == i, s, body) : IfThenElse::make(kernel == i, s);
+    }
+    if (!body.defined()) body = Evaluate::make(0);
+    lib.append(LoweredFunc(name + "_dispatch",
+                           std::vector<LoweredArgument>{function_scalar("kernel", Halide::Int(32)),
+                                                        function_scalar("argv", Halide::Handle())},
+                           body, LinkageType::ExternalPlusArgv));
+    return lib;
+}
+
+void add_wrapper(Module &lib, const std::string &function, const std::vector<uint8_t> &plan,
+                 const std::vector<WrapperArgument> &arguments) {
+    std::string plan_name = function + "_plan";
+    Halide::Buffer<uint8_t> bytes(int(plan.size()), plan_name);
+    std::copy(plan.begin(), plan.end(), bytes.data());
+    lib.append(bytes);
+    std::vector<LoweredArgument> parameters{function_scalar("comm", Halide::Handle())};
+    std::vector<Expr> values;
+    for (auto &a : arguments) {
+        if (a.scalar) {
+            parameters.push_back(function_scalar(a.name, a.type));
+            // The address of a scalar: a structure of one member.
+            values.push_back(Call::make(Halide::type_of<void *>(), Call::make_struct, {Variable::make(a.type, a.name)},
+                                        Call::Intrinsic));
+        } else {
+            parameters.push_back(LoweredArgument(a.name, a.output ? Argument::OutputBuffer : Argument::InputBuffer, a.type,
+                                                 a.dimensions, ArgumentEstimates{}));
+            values.push_back(Variable::make(Halide::type_of<halide_buffer_t *>(), a.name + ".buffer"));
+        }
+    }
+    Expr argv = Call::make(Halide::type_of<void *>(), Call::make_struct, values, Call::Intrinsic);
+    Expr plan_buffer = Variable::make(Halide::type_of<halide_buffer_t *>(), plan_name + ".buffer");
+    Expr execute = Call::make(Halide::Int(32), "stretto_execute_v1",
+                              {handle("comm"), plan_buffer, handle("::" + function + "_dispatch"), argv}, Call::Extern);
+    lib.append(LoweredFunc(function, parameters, call_or_return("rc", execute), LinkageType::ExternalPlusMetadata));
+}
+
+struct JitLibrary::Contents {
+    JITModule module;
+    Dispatch dispatch;
+};
+
+JitLibrary::JitLibrary(const Module &lib, const std::string &name) {
+    prepare_halide();
+    LoweredFunc f = lib.get_function_by_name(name + "_dispatch");
+    contents = std::make_shared<Contents>(Contents{JITModule(lib, f), nullptr});
+    contents->dispatch = Dispatch(contents->module.find_symbol_by_name(name + "_dispatch").address);
+    if (!contents->dispatch) throw Error("internal: the JIT has no function " + name + "_dispatch");
+}
+
+JitLibrary::Dispatch JitLibrary::dispatch() const {
+    return contents->dispatch;
+}
+
+std::string take_kernel_error() {
+    std::string e;
+    e.swap(kernel_error);
+    return e;
+}
+
+}  // namespace stretto

@@ -1,0 +1,61 @@
+// Everything that depends on how Halide 21 works inside. An upgrade of Halide re-checks this file, with tests/lower/halide_*.
+#pragma once
+#include "lang/types.h"
+#include <cstdint>
+#include <map>
+#include <memory>
+
+namespace stretto {
+
+// Makes Halide throw instead of abort, and keeps its warnings to itself. Idempotent; every entry point calls it.
+void prepare_halide();
+
+// The machine that runs this, or a Halide target string. Throws Error with the nearest name.
+Halide::Target parse_target(const std::string &text);
+
+// ---- Kernels. Parameters by hand, because a kernel's arguments are known only after its body is built.
+using KernelArguments = std::vector<Halide::Argument>;
+Expr add_scalar(KernelArguments &, const Type &, const std::string &name);
+Expr scalar_parameter(const Type &, const std::string &name);  // add_scalar of the same name makes it an argument
+Halide::Parameter buffer_parameter(const Type &, int dimensions, const std::string &name);
+void add_buffer(KernelArguments &, const Halide::Parameter &);
+Expr load(const Halide::Parameter &, const std::vector<Expr> &halide_indices);
+
+// Halide 21's SplitTuples does not look inside strict calls for reads of the tuple that an update defines, and would store
+// one element before another reads it: each value is wrapped in a select whose condition names every element that is read
+// and whose arms are equal. The simplifier removes the select.
+std::vector<Expr> visible(std::vector<Expr> values, const std::vector<Expr> &elements_read);
+
+Halide::Module compile_kernel(Halide::Func out, const KernelArguments &, const std::string &name, const Halide::Target &);
+Halide::Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArguments &, const std::string &name,
+                               const Halide::Target &);
+
+// One module of all kernels with `int NAME_dispatch(int kernel, void **argv)`, which calls kernel number `kernel`.
+Halide::Module link_kernels(const std::string &name, const std::vector<Halide::Module> &kernels,
+                            const std::vector<std::string> &kernel_names, const Halide::Target &);
+
+// Adds the plan's bytes and `int FUNCTION(stretto_comm_t *comm, arguments...)`, which calls stretto_execute_v1.
+struct WrapperArgument {
+    std::string name;
+    bool scalar;
+    Type type;
+    int dimensions;
+    bool output;
+};
+void add_wrapper(Halide::Module &, const std::string &function, const std::vector<uint8_t> &plan,
+                 const std::vector<WrapperArgument> &);
+
+// Compiled in memory. The function pointers live as long as the object.
+class JitLibrary {
+    struct Contents;
+    std::shared_ptr<Contents> contents;
+
+public:
+    using Dispatch = int (*)(int kernel, void **argv);
+    JitLibrary(const Halide::Module &, const std::string &name);
+    Dispatch dispatch() const;
+};
+// What a kernel's own checks said in this thread since the last call, "" if nothing.
+std::string take_kernel_error();
+
+}  // namespace stretto

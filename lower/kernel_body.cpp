@@ -1,0 +1,164 @@
+#include "lower/kernel_body.h"
+#include "lang/error.h"
+#include "lang/expand.h"
+#include <algorithm>
+
+namespace stretto {
+
+using namespace Halide::Internal;
+using Halide::cast;
+using Halide::strict_float;
+using plan::From;
+
+namespace {
+
+// plan.<k> becomes a parameter.
+class PlanScalars : public IRMutator {
+    std::vector<int> &used;
+    using IRMutator::visit;
+    Expr visit(const Variable *v) override {
+        Symbol symbol = symbol_of(Expr(v));
+        if (symbol.kind != Symbol::PlanScalar) return Expr(v);
+        if (std::find(used.begin(), used.end(), symbol.number) == used.end()) used.push_back(symbol.number);
+        return scalar_parameter(v->type, "s" + std::to_string(symbol.number));
+    }
+
+public:
+    explicit PlanScalars(std::vector<int> &used) : used(used) {
+    }
+};
+
+std::vector<Expr> reversed(const std::vector<Expr> &v) {
+    return {v.rbegin(), v.rend()};
+}
+
+}  // namespace
+
+Type accumulator_of(const Node &n) {
+    if (auto *a = n.as<AllReduce>()) return a->accumulator;
+    if (auto *r = n.as<ReduceScatter>()) return r->accumulator;
+    return accumulator_type(n.type);
+}
+
+ReduceOp reduce_op_of(const Node &n) {
+    if (auto *a = n.as<AllReduce>()) return a->op;
+    if (auto *r = n.as<ReduceScatter>()) return r->op;
+    if (auto *r = n.as<Reduction>()) return r->op;
+    if (auto *b = n.as<Blocks>()) return b->op;
+    return n.as<Fold>()->op;
+}
+
+const Halide::Parameter &KernelBody::parameter(const plan::Load &load, const Type &t, int dimensions, int slot) {
+    for (auto &m : loads_made)
+        if (m.load.buffer() == load.buffer() && m.load.from() == load.from() && m.load.rank() == load.rank())
+            return m.slots[slot];
+    LoadParameter made{load, {}};
+    int slots = load.from() == From::Each && addends.kind == AddendSource::Direct ? addends.ranks : 1;
+    for (int k = 0; k < slots; k++)
+        made.slots.push_back(buffer_parameter(t, dimensions, "in" + std::to_string(loads_made.size()) +
+                                                                 (slots > 1 ? "_" + std::to_string(k) : "")));
+    loads_made.push_back(made);
+    return loads_made.back().slots[slot];
+}
+
+bool KernelBody::is_here(const std::vector<Expr> &indices) const {
+    if (indices.size() != here.size()) return false;
+    for (size_t d = 0; d < here.size(); d++)
+        if (!equal(indices[d], here[d])) return false;
+    return true;
+}
+
+Expr KernelBody::out_element(int position) const {
+    auto ref = here.empty() ? out() : out(reversed(here));
+    return s.stores.size() == 1 ? Expr(ref) : Expr(ref[position]);
+}
+
+std::vector<Expr> KernelBody::elements_read() const {
+    std::vector<Expr> v;
+    for (auto &e : elements) v.push_back(e.second);
+    return v;
+}
+
+Expr KernelBody::load_own(const Node &n, const std::vector<Expr> &indices) {
+    int buffer = l.buffer_of.at(n.id);
+    for (size_t j = 0; j < s.stores.size(); j++)
+        if (s.stores[j].buffer == buffer && s.kind == plan::StageKind::Sweep) {
+            if (!is_here(indices)) throw Error("internal: " + n.name + " is read in place at another element");
+            return elements[int(j)] = out_element(int(j));
+        }
+    return load(parameter(plan::Load(buffer, From::Own, 0), n.type, int(n.dims.size()), 0), reversed(indices));
+}
+
+Expr KernelBody::expression(const Node &n, const std::vector<Expr> &indices, From from, int slot) {
+    Names names = n.vars;
+    if (n.as<Blocks>() || n.as<Fold>()) names.clear();
+    names.insert(names.end(), n.rvars.begin(), n.rvars.end());
+    Expr e = substitute_indices(PlanScalars(scalars).mutate(n.value), names, indices);
+    return map_accesses(e, [&](const Call *c) -> Expr {
+        const Node &t = l.graph.at(accessed(c));
+        auto idx = indices_of(c);
+        auto stage = l.stage_of.find(t.id);
+        bool inside = stage != l.stage_of.end() && &l.stages[stage->second] == &s;
+        if (inside && from == From::Own) return value(t.id);
+        if (from == From::Own) return load_own(t, idx);
+        int rank = from == From::Rank ? n.as<Broadcast>()->root : 0;
+        return load(parameter(plan::Load(l.buffer_of.at(t.id), from, rank), t.type, int(t.dims.size()), slot), reversed(idx));
+    });
+}
+
+Expr KernelBody::addend(const Node &n, int slot) {
+    return cast(accumulator_of(n), expression(n, here, From::Each, slot));
+}
+
+Expr KernelBody::compute(const Node &n) {
+    if (n.as<Broadcast>()) return expression(n, here, From::Rank);
+    if (!n.as<AllReduce>() && !n.as<ReduceScatter>()) return expression(n, here);
+    if (addends.kind == AddendSource::Chunks) {
+        int ordinal = 0;  // among the stage's reductions over ranks
+        for (NodeId id : s.nodes) {
+            if (id == n.id) break;
+            const Node &other = l.graph.at(id);
+            ordinal += other.as<AllReduce>() || other.as<ReduceScatter>();
+        }
+        auto &chunk = parameter(plan::Load(-1, From::Sum, ordinal), accumulator_of(n), int(n.dims.size()), 0);
+        return cast(n.type, load(chunk, reversed(here)));
+    }
+    Expr sum = addend(n, 0);
+    for (int k = 1; k < addends.ranks; k++) sum = combine(reduce_op_of(n), sum, addend(n, k));
+    return cast(n.type, sum);
+}
+
+Expr KernelBody::value(NodeId id) {
+    auto it = value_of.find(id);
+    if (it != value_of.end()) return it->second;
+    const Node &n = l.graph.at(id);
+    Expr e = compute(n);
+    // A 16-bit float is bound as the f32 it rounds to: names of 16-bit types do not survive Halide's emulation of them.
+    bool narrow = is_float16(n.type);
+    e = strict_float(narrow ? cast(f32, e) : e);
+    std::string name = "v" + std::to_string(bound.size());
+    bound.push_back({name, e});
+    Expr v = Variable::make(e.type(), name);
+    return value_of[id] = narrow ? cast(n.type, v) : v;
+}
+
+Expr KernelBody::finish(const Expr &e) const {
+    Expr r = strict_float(e);
+    for (auto it = bound.rbegin(); it != bound.rend(); ++it)
+        if (expr_uses_var(r, it->first)) r = Let::make(it->first, it->second, r);
+    return r;
+}
+
+void KernelBody::append_arguments(KernelArguments &list) const {
+    for (int k : scalars) add_scalar(list, l.graph.scalars[k].type(), "s" + std::to_string(k));
+    for (auto &m : loads_made)
+        for (auto &p : m.slots) add_buffer(list, p);
+}
+
+std::vector<plan::Load> KernelBody::loads() const {
+    std::vector<plan::Load> v;
+    for (auto &m : loads_made) v.push_back(m.load);
+    return v;
+}
+
+}  // namespace stretto

@@ -1,0 +1,343 @@
+#include "lower/kernels.h"
+#include "lang/error.h"
+#include "lang/expand.h"
+#include "lower/contract.h"
+#include "lower/emit.h"
+#include "lower/kernel_body.h"
+#include <algorithm>
+
+namespace stretto {
+
+using namespace Halide::Internal;
+using Halide::cast;
+using Halide::Func;
+using Halide::RDom;
+using Halide::RVar;
+using Halide::strict_float;
+using Halide::TailStrategy;
+
+plan::Type plan_type(const Type &t) {
+    if (t.is_bool()) return plan::Type::Bool;
+    if (t == f16) return plan::Type::Float16;
+    if (t == bf16) return plan::Type::BFloat16;
+    if (t == f32) return plan::Type::Float32;
+    if (t == f64) return plan::Type::Float64;
+    static const plan::Type ints[] = {plan::Type::Int8, plan::Type::Int16, plan::Type::Int32, plan::Type::Int64};
+    static const plan::Type uints[] = {plan::Type::UInt8, plan::Type::UInt16, plan::Type::UInt32, plan::Type::UInt64};
+    int log = t.bits() == 8 ? 0 : t.bits() == 16 ? 1 : t.bits() == 32 ? 2 : 3;
+    return t.is_int() ? ints[log] : uints[log];
+}
+
+namespace {
+
+bool sums_over_ranks(const Node &n) {
+    return n.as<AllReduce>() || n.as<ReduceScatter>();
+}
+
+class Builder {
+    const Lowering &l;
+    plan::PlanT &plan;
+    const std::string &prefix;
+    const Halide::Target &target;
+    const std::vector<int> &direct_ranks;
+    Kernels &kernels;
+
+    // The range [lo, hi) of every loop of the stage, row-major: the first parameters of each of its kernels.
+    struct Loops {
+        std::vector<Expr> lo, hi;
+        std::vector<Halide::Range> halide_order() const {
+            std::vector<Halide::Range> r;
+            for (size_t d = lo.size(); d-- > 0;) r.push_back(Halide::Range(lo[d], hi[d] - lo[d]));
+            return r;
+        }
+    };
+    static Loops loop_parameters(KernelArguments &list, size_t count) {
+        Loops r;
+        for (size_t d = 0; d < count; d++) {
+            r.lo.push_back(add_scalar(list, Halide::Int(32), "lo" + std::to_string(d)));
+            r.hi.push_back(add_scalar(list, Halide::Int(32), "hi" + std::to_string(d)));
+        }
+        return r;
+    }
+
+    std::string next_name() const {
+        return prefix + "_k" + std::to_string(kernels.modules.size());
+    }
+    std::unique_ptr<plan::KernelT> finish(const KernelBody &body, const KernelArguments &list) {
+        auto k = std::make_unique<plan::KernelT>();
+        k->id = int(kernels.modules.size());
+        k->scalars = body.scalars;
+        k->loads = body.loads();
+        std::string name = next_name();
+        kernels.modules.push_back(compile_kernel(body.out, list, name, target));
+        kernels.names.push_back(name);
+        return k;
+    }
+
+    int lanes(const Stage &s, const Type &t) const {
+        return s.vectorize > 0 ? s.vectorize : target.natural_vector_size(t);
+    }
+    void vectorize(Func f, const RVar &r, int width) const {
+        if (width <= 1) return;
+        RVar outer("outer"), inner("inner");
+        f.update().split(r, outer, inner, width, TailStrategy::GuardWithIf).vectorize(inner);
+    }
+    static std::vector<Var> pure_vars(size_t count) {
+        std::vector<Var> v;
+        for (size_t d = 0; d < count; d++) v.push_back(Var("x" + std::to_string(d)));
+        return v;
+    }
+    static std::vector<Expr> reversed_indices(const RDom &r, size_t count) {
+        std::vector<Expr> v;
+        for (size_t d = 0; d < count; d++) v.push_back(r[int(count - 1 - d)]);
+        return v;
+    }
+    static std::vector<Expr> halide_indices(const RDom &r, size_t count) {
+        std::vector<Expr> v;
+        for (size_t d = 0; d < count; d++) v.push_back(r[int(d)]);
+        return v;
+    }
+
+    // One loop over [lo, hi) that computes every node of the stage at one element and stores those that have a buffer.
+    std::unique_ptr<plan::KernelT> sweep(const Stage &s, const AddendSource &addends) {
+        KernelArguments list;
+        size_t D = s.loops.size();
+        Loops loops = loop_parameters(list, D);
+        KernelBody body(l, s, addends, Func(next_name()));
+        RDom r = D ? RDom(loops.halide_order(), "r") : RDom();
+        body.here = D ? reversed_indices(r, D) : std::vector<Expr>{};
+        std::vector<Expr> values, start;
+        for (auto &store : s.stores) {
+            values.push_back(body.value(store.node));
+            start.push_back(Halide::undef(l.graph.at(store.node).type));
+        }
+        for (auto &v : values) v = body.finish(v);
+        values = visible(values, body.elements_read());
+        auto define = [](Halide::FuncRef ref, const std::vector<Expr> &v) {
+            if (v.size() == 1)
+                ref = v[0];
+            else
+                ref = Halide::Tuple(v);
+        };
+        if (D) {
+            define(body.out(pure_vars(D)), start);
+            define(body.out(halide_indices(r, D)), values);
+            int width = 0;  // of the narrowest float: the others take two vectors
+            for (auto &store : s.stores) {
+                Type t = accumulator_type(l.graph.at(store.node).type);
+                width = std::max(width, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
+            }
+            vectorize(body.out, r[0], width);
+        } else {
+            if (!body.elements_read().empty()) define(body.out(), start);
+            define(body.out(), values);
+        }
+        body.append_arguments(list);
+        return finish(body, list);
+    }
+
+    // chunk = first ? addend : chunk op addend, for the rank in turn.
+    std::unique_ptr<plan::PeerSumT> peer_sum(const Stage &s, const Node &n) {
+        KernelArguments list;
+        size_t D = s.loops.size();
+        Loops loops = loop_parameters(list, D);
+        Expr first = add_scalar(list, Halide::Int(32), "first");
+        KernelBody body(l, s, {AddendSource::OneRank, 1}, Func(next_name()));
+        RDom r = D ? RDom(loops.halide_order(), "r") : RDom();
+        body.here = D ? reversed_indices(r, D) : std::vector<Expr>{};
+        Type t = accumulator_of(n);
+        Expr x = body.addend(n, 0);
+        auto so_far = D ? body.out(halide_indices(r, D)) : body.out();
+        Expr sum;
+        if (D)
+            body.out(pure_vars(D)) = Halide::undef(t);
+        else
+            body.out() = Halide::undef(t);
+        sum = strict_float(select(first != 0, x, combine(reduce_op_of(n), so_far, x)));
+        so_far = sum;
+        if (D) vectorize(body.out, r[0], lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
+        body.append_arguments(list);
+        auto p = std::make_unique<plan::PeerSumT>();
+        p->type = plan_type(t);
+        p->kernel = finish(body, list);
+        return p;
+    }
+
+    // One block's result: 64 accumulators by offset along the last index, whole groups of 64 in one bank and the remainder of
+    // each row in another (one predicated loop is ten times slower), banks joined lane by lane, lanes by a fixed tree.
+    std::unique_ptr<plan::KernelT> block_sum(const Stage &s) {
+        constexpr int width = 64;
+        const Node &n = l.graph.at(s.nodes[0]);
+        ReduceOp op = reduce_op_of(n);
+        KernelArguments list;
+        int D = int(s.loops.size());
+        Loops loops = loop_parameters(list, D);
+        std::string name = next_name();
+        KernelBody body(l, s, {}, Func(name));
+        Expr last_lo = loops.lo[D - 1], length = loops.hi[D - 1] - last_lo;
+        std::vector<Halide::Range> whole{{0, width}, {0, length / width}}, rest{{0, length % width}};
+        for (int d = D - 2; d >= 0; d--) {
+            whole.push_back({loops.lo[d], loops.hi[d] - loops.lo[d]});
+            rest.push_back(whole.back());
+        }
+        RDom r(whole, "r"), t(rest, "t");
+        std::vector<Expr> at_r(D), at_t(D);
+        at_r[D - 1] = last_lo + r[1] * width + r[0];
+        at_t[D - 1] = last_lo + length / width * width + t[0];
+        for (int d = D - 2, j = 2; d >= 0; d--, j++) {
+            at_r[d] = r[j];
+            at_t[d] = t[j - 1];
+        }
+        Func a(name + "_whole"), b(name + "_rest");
+        Var lane("lane");
+        Expr identity = identity_of(op, n.type);
+        a(lane) = identity;
+        a(r[0]) = strict_float(combine(op, a(r[0]), body.expression(n, at_r)));
+        b(lane) = identity;
+        b(t[0]) = strict_float(combine(op, b(t[0]), body.expression(n, at_t)));
+        int lanes_here = std::min(width, lanes(s, n.type));
+        a.compute_root().bound(lane, 0, width).vectorize(lane, lanes_here);
+        if (lanes_here > 1) a.update().vectorize(r[0], lanes_here).unroll(r[0]);
+        b.compute_root().bound(lane, 0, width).vectorize(lane, lanes_here);
+        b.update().unscheduled();
+        std::vector<Expr> fold;
+        for (int i = 0; i < width; i++) fold.push_back(combine(op, a(i), b(i)));
+        for (int w = width / 2; w; w /= 2)
+            for (int i = 0; i < w; i++) fold[i] = combine(op, fold[i], fold[i + w]);
+        if (op == Sum || op == Prod) {
+            body.out() = strict_float(fold[0]);
+        } else {
+            // The tree as a loop: Max and Min repeat their operands, so the tree as an expression has 3^6 leaves.
+            Func f(name + "_fold");
+            f(lane) = combine(op, a(lane), b(lane));
+            RDom w(0, width, "w");
+            body.out() = identity;
+            body.out() = strict_float(combine(op, body.out(), f(w)));
+            f.compute_root().bound(lane, 0, width);
+            body.out.update().unscheduled();
+        }
+        body.append_arguments(list);
+        return finish(body, list);
+    }
+
+    // The blocks' results in order, beginning with block 0's.
+    std::unique_ptr<plan::KernelT> fold(const Stage &s) {
+        const Node &n = l.graph.at(s.nodes[0]);
+        KernelArguments list;
+        std::string name = next_name();
+        KernelBody body(l, s, {}, Func(name));
+        Type t = accumulator_of(n);
+        int ranks = 0;
+        while (!equal(l.graph.scalars[ranks], ranks_value())) ranks++;
+        body.scalars.push_back(ranks);
+        RDom r(1, scalar_parameter(Halide::Int(32), "s" + std::to_string(ranks)) - 1, "r");
+        Func acc(name + "_acc");
+        acc() = cast(t, body.expression(n, {Expr(0)}));
+        acc() = strict_float(combine(reduce_op_of(n), acc(), cast(t, body.expression(n, {r.x}))));
+        acc.compute_root().update().unscheduled();
+        body.out() = cast(n.type, acc());
+        body.append_arguments(list);
+        return finish(body, list);
+    }
+
+    std::unique_ptr<plan::KernelT> contraction(const Stage &s) {
+        const Node &n = l.graph.at(s.nodes[0]);
+        KernelArguments list;
+        Loops loops = loop_parameters(list, s.loops.size());
+        KernelBody body(l, s, {}, Func(next_name()));
+        define_contraction(n, body, loops.lo, loops.hi, target, s.vectorize);
+        body.append_arguments(list);
+        return finish(body, list);
+    }
+
+public:
+    Builder(const Lowering &l, plan::PlanT &plan, const std::string &prefix, const Halide::Target &target,
+            const std::vector<int> &direct_ranks, Kernels &kernels)
+        : l(l), plan(plan), prefix(prefix), target(target), direct_ranks(direct_ranks), kernels(kernels) {
+    }
+
+    void stage(const Stage &s, plan::StageT &p) {
+        switch (s.kind) {
+        case plan::StageKind::BlockSum: p.kernel = block_sum(s); return;
+        case plan::StageKind::Fold: p.kernel = fold(s); return;
+        case plan::StageKind::Contract: p.kernel = contraction(s); return;
+        case plan::StageKind::Sweep: break;
+        }
+        bool sums = false;
+        for (NodeId id : s.nodes) sums |= sums_over_ranks(l.graph.at(id));
+        if (!sums) {
+            p.kernel = sweep(s, {});
+            return;
+        }
+        for (NodeId id : s.nodes)
+            if (sums_over_ranks(l.graph.at(id))) p.sums.push_back(peer_sum(s, l.graph.at(id)));
+        p.kernel = sweep(s, {AddendSource::Chunks, 0});
+        for (int ranks : direct_ranks) {
+            auto d = std::make_unique<plan::DirectT>();
+            d->ranks = ranks;
+            d->kernel = sweep(s, {AddendSource::Direct, ranks});
+            p.direct.push_back(std::move(d));
+        }
+    }
+
+    // All plan scalars in one kernel with 0-d outputs. Arguments: every scalar argument, every size, ranks, rank.
+    void scalar_kernel() {
+        const Graph &g = l.graph;
+        std::vector<Expr> values = g.scalars;
+        for (auto &r : g.requirements) {
+            auto require = std::make_unique<plan::RequireT>();
+            require->scalar = int(values.size());
+            require->text = r.text;
+            for (size_t i = 0; i < g.arguments.size(); i++)
+                if (g.arguments[i].scalar) {
+                    Expr v = scalar_argument(g.arguments[i].type, g.arguments[i].name);
+                    if (expr_uses_var(r.condition, v.as<Variable>()->name)) require->arguments.push_back(int(i));
+                }
+            plan.requires_.push_back(std::move(require));
+            values.push_back(r.condition);
+        }
+        for (size_t k = 0; k < values.size(); k++) {
+            auto scalar = std::make_unique<plan::ScalarT>();
+            scalar->name = "s" + std::to_string(k);
+            scalar->type = plan_type(values[k].type());
+            plan.scalars.push_back(std::move(scalar));
+        }
+        if (values.empty()) return;
+        KernelArguments list;
+        std::map<std::string, Expr> parameters;
+        auto parameter = [&](const Expr &symbol, const std::string &name) {
+            parameters[symbol.as<Variable>()->name] = add_scalar(list, symbol.type(), name);
+        };
+        for (auto &a : g.arguments)
+            if (a.scalar) parameter(scalar_argument(a.type, a.name), "argument_" + a.name);
+        for (auto &size : size_parameters(g)) add_scalar(list, Halide::Int(64), "parameter_" + size);
+        for (auto &s : g.sizes) parameter(size_value(s), "size_" + s);
+        parameter(ranks_value(), "ranks");
+        parameter(rank_value(), "rank");
+        std::vector<Func> outs;
+        for (size_t k = 0; k < values.size(); k++) {
+            Func f(next_name() + "_" + std::to_string(k));
+            f() = strict_float(Halide::Internal::substitute(parameters, values[k]));
+            outs.push_back(f);
+        }
+        std::string name = next_name();
+        kernels.scalar_kernel = int(kernels.modules.size());
+        kernels.modules.push_back(compile_kernels(outs, list, name, target));
+        kernels.names.push_back(name);
+    }
+};
+
+}  // namespace
+
+Kernels build_kernels(const Lowering &l, plan::PlanT &plan, const std::string &prefix, const Halide::Target &target,
+                      const std::vector<int> &direct_ranks) {
+    Kernels kernels;
+    Builder b(l, plan, prefix, target, direct_ranks, kernels);
+    for (size_t i = 0; i < l.stages.size(); i++) b.stage(l.stages[i], *plan.stages[i]);
+    b.scalar_kernel();
+    plan.scalar_kernel = kernels.scalar_kernel;
+    plan.kernels = int(kernels.modules.size());
+    return kernels;
+}
+
+}  // namespace stretto
