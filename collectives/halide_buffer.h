@@ -1,9 +1,11 @@
-// Halide's buffer as plain structures, for code that is built without Halide's headers. The layout is fixed by Halide's
-// C interface; where HalideRuntime.h was included first, its own definitions are used.
+// Halide's buffer: from its header where there is one, else as plain structures of the same layout, which Halide's C
+// interface fixes. So the runtime builds without Halide.
 #pragma once
 #include <cstdint>
 
-#ifndef HALIDE_HALIDERUNTIME_H
+#if __has_include(<HalideRuntime.h>)
+#include <HalideRuntime.h>
+#else
 
 extern "C" {
 

@@ -1,0 +1,90 @@
+// Plans made by hand, and worlds to run them in.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "collectives/plan/pack.h"
+#include "stretto.hpp"
+#include "tests/plan/kernels.h"
+
+namespace stretto::test {
+
+// out = all_reduce(g), g: partial(Sum), one or two dimensions of sizes n, or B and H.
+plan::PlanT all_reduce(int dims, plan::Collective how);
+
+// out(sliced(d)) = reduce_scatter(g); out = all_gather(x sliced(d)).
+plan::PlanT reduce_scatter(int dims, int d);
+plan::PlanT all_gather(int dims, int d);
+
+// b = broadcast(a, root).
+plan::PlanT broadcast(int root);
+
+// The sum over ranks of g, momentum m on slices, p gathered: one sweep, in place. Scalars lr > 0 (required).
+plan::PlanT fused_momentum();
+
+// total() = sum of x by blocks. Sliced: x is, and its block sums are stored to all; else each rank makes all blocks.
+plan::PlanT block_sums(bool sliced);
+
+// total() = sum over ranks and elements of a local g: a load of all of each rank's buffer.
+plan::PlanT whole_sum();
+
+enum class World { Threads, Messages };
+
+// Runs body(comm) on a thread a rank, with handles that live until all have returned.
+void on_ranks(World world, int ranks, const std::function<void(stretto_comm_t *)> &body);
+
+// A packed plan and the buffer it is passed in.
+class Packed {
+public:
+    explicit Packed(const plan::PlanT &plan) : bytes_(plan::pack(plan)), view_(bytes_.data(), {int64_t(bytes_.size())}) {}
+    // 0, or a status.
+    int operator()(stretto_comm_t *comm, std::vector<void *> argv) {
+        View view(view_);
+        return stretto_execute_v1(comm, view, dispatch, argv.data());
+    }
+    std::vector<uint8_t> &bytes() { return bytes_; }
+
+private:
+    std::vector<uint8_t> bytes_;
+    View view_;
+};
+
+// Floats with guards around them, which a kernel or a copy that goes too far overwrites.
+class Floats {
+public:
+    explicit Floats(int64_t n, float value = -77) : data_(size_t(n + 2 * guard), value), n_(n) {
+        for (int64_t i = 0; i < guard; i++) data_[size_t(i)] = data_[size_t(guard + n + i)] = 12345;
+    }
+    float *data() { return data_.data() + guard; }
+    float &operator[](int64_t i) { return data_[size_t(guard + i)]; }
+    bool intact() const {
+        for (int64_t i = 0; i < guard; i++)
+            if (data_[size_t(i)] != 12345 || data_[size_t(guard + n_ + i)] != 12345) return false;
+        return true;
+    }
+    int64_t size() const { return n_; }
+
+private:
+    static constexpr int64_t guard = 32;
+    std::vector<float> data_;
+    int64_t n_;
+};
+
+// Distinct in rank and index; sums of them depend on the order.
+inline float value(int rank, int64_t i) { return float((i * 7919 + rank * 104729) % 10007) / 3.f - 1234.5f; }
+
+// The sum over ranks in rank order.
+inline float sum_of_values(int ranks, int64_t i) {
+    float sum = value(0, i);
+    for (int r = 1; r < ranks; r++) sum += value(r, i);
+    return sum;
+}
+
+inline std::vector<int64_t> lengths(int ranks) {
+    return {0, 1, ranks - 1, ranks, ranks + 1, 1000, 100003};
+}
+
+inline const int all_ranks[] = {1, 2, 3, 4, 5, 8};
+
+}  // namespace stretto::test
