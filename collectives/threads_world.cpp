@@ -31,10 +31,10 @@ std::shared_ptr<Control> make_control(int ranks, uint32_t first_epoch) {
 using namespace stretto::runtime;
 
 extern "C" int stretto_comm_threads(int n, stretto_comm_t **comms) {
-    if (!comms) return set_error(STRETTO_INVALID, "stretto_comm_threads: comms is null");
     if (n < 1 || n > most_ranks) {
         return set_error(STRETTO_INVALID, "stretto_comm_threads: %d ranks; between 1 and %d are possible", n, most_ranks);
     }
+    if (!comms) return set_error(STRETTO_INVALID, "stretto_comm_threads: comms is null");
     Settings settings;
     if (int status = read_settings(&settings)) return status;
     int made = 0;

@@ -1,0 +1,96 @@
+// Messages are matched by peer and tag in order; a request is done when its buffer is free.
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "ranks.h"
+
+using namespace stretto::test;
+using stretto::runtime::Request;
+
+TEST_CASE("messages: everybody to everybody, in order, several under way") {
+    for (int ranks : {1, 2, 3, 5, 8}) {
+        CAPTURE(ranks);
+        World world(ranks, World::Messages);
+        for (Result &r : world.each([&](int rank, stretto_comm_t *c) {
+                 Transport &t = *c->transport;
+                 constexpr int count = 4, n = 1000;
+                 std::vector<int> out(n), in(size_t(ranks * count * n), -1);
+                 std::iota(out.begin(), out.end(), rank * 10000);
+                 std::vector<Request> requests;
+                 for (int q = 0; q < ranks; q++) {
+                     for (int k = 0; k < count; k++) {    // lengths tell the messages of one tag apart
+                         requests.push_back(t.receive(q, k / 2, &in[size_t((q * count + k) * n)], uint64_t(n - k) * 4));
+                     }
+                 }
+                 for (int q = 0; q < ranks; q++) {
+                     for (int k = 0; k < count; k++) requests.push_back(t.send(q, k / 2, out.data(), uint64_t(n - k) * 4));
+                 }
+                 if (int status = t.progress(requests.data(), int(requests.size()), true)) return result_of(status);
+                 for (Request &request : requests) {
+                     if (request.impl) return Result{1, "a request is not done"};
+                 }
+                 for (int q = 0; q < ranks; q++) {
+                     for (int k = 0; k < count; k++) {
+                         for (int i = 0; i < n; i++) {
+                             int expected = i < n - k ? q * 10000 + i : -1;
+                             if (in[size_t((q * count + k) * n + i)] != expected) return Result{1, "a wrong value"};
+                         }
+                     }
+                 }
+                 return Result{};
+             })) {
+            CHECK(r.status == 0);
+            CHECK(r.text == "");
+        }
+    }
+}
+
+TEST_CASE("messages: empty ones match too; progress without waiting returns") {
+    World world(2, World::Messages);
+    auto results = world.each([](int rank, stretto_comm_t *c) {
+        Transport &t = *c->transport;
+        Request r = rank ? t.receive(0, 7, nullptr, 0) : t.send(1, 7, nullptr, 0);
+        Request never = t.receive(1 - rank, 8, nullptr, 0);
+        if (int status = t.progress(&r, 1, true)) return result_of(status);
+        if (int status = t.progress(&never, 1, false)) return result_of(status);
+        return Result{never.impl ? 0 : 1, ""};
+    });
+    for (Result &r : results) CHECK(r.status == 0);
+}
+
+TEST_CASE("messages: two lengths") {
+    World world(2, World::Messages);
+    auto results = world.each([](int rank, stretto_comm_t *c) {
+        Transport &t = *c->transport;
+        char data[16] = "";
+        Request r = rank ? t.receive(0, 1, data, 8) : t.send(1, 1, data, 16);
+        return result_of(t.progress(&r, 1, true));
+    });
+    for (Result &r : results) {
+        CHECK(r.status == STRETTO_SYSTEM);
+        CHECK(r.text.find("16 bytes were sent where 8 are expected") != std::string::npos);
+    }
+}
+
+TEST_CASE("messages: after a failure no receive writes any more") {
+    World world(2, World::Messages);
+    char buffer[8] = "before";
+    auto results = world.each([&](int rank, stretto_comm_t *c) {
+        Transport &t = *c->transport;
+        if (rank == 0) {
+            Request r = t.receive(1, 1, buffer, sizeof buffer);
+            t.fail(STRETTO_KERNEL, "no");
+            return result_of(t.progress(&r, 1, true));
+        }
+        while (t.poll() == 0) std::this_thread::yield();
+        char text[8] = "after";
+        Request r = t.send(0, 1, text, sizeof text);
+        return result_of(t.progress(&r, 1, true));
+    });
+    for (Result &r : results) {
+        CHECK(r.status == STRETTO_KERNEL);
+        CHECK(r.text == "rank 0 failed in call 0 (none): no");
+    }
+    CHECK(std::string(buffer) == "before");
+}
