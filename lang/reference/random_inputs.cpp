@@ -1,0 +1,68 @@
+#include "lang/reference/random_inputs.h"
+#include <algorithm>
+#include <cmath>
+
+namespace stretto {
+
+namespace {
+
+// Steele, Lea and Flood's SplitMix64: every bit of the result depends on every bit of x.
+uint64_t mixed(uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+double uniform(uint64_t key) {
+    return std::ldexp(double(mixed(key) >> 11), -53);
+}
+
+struct Range {
+    double low, high;
+};
+
+Range range_of(const Argument &a) {
+    if (a.has_range) return {a.low, a.high};
+    if (a.scalar) return a.type.is_float() ? Range{0.1, 0.9} : Range{1, a.type.is_bool() ? 1. : 9.};
+    if (a.type.is_float()) return {-1, 1};
+    return {a.type.is_uint() ? 0. : -100., a.type.is_bool() ? 1. : 100.};
+}
+
+double draw(const Argument &a, uint64_t key) {
+    Range r = range_of(a);
+    if (a.type.is_float()) return r.low + (r.high - r.low) * uniform(key);
+    return std::min(r.high, std::floor(r.low + (r.high - r.low + 1) * uniform(key)));
+}
+
+}  // namespace
+
+RunInputs random_inputs(const Graph &g, const std::map<std::string, int64_t> &sizes, int ranks, uint64_t seed) {
+    RunInputs in;
+    in.sizes = sizes;
+    uint64_t argument_key = mixed(seed);
+    for (auto &a : g.arguments) {
+        argument_key = mixed(argument_key);
+        if (a.scalar) {
+            Value x = Value::of(draw(a, argument_key));
+            in.scalars[a.name] = ScalarValue(a.type, cast_value(x, f64, a.type));
+            continue;
+        }
+        if (a.access == Access::Output) continue;
+        bool own = a.layout.is_partial() || a.layout.is_local();
+        for (int r = 0; r < ranks; r++) {
+            HostTensor t = make_host_tensor(g, a, sizes, r, ranks);
+            uint64_t key = own ? mixed(argument_key + uint64_t(r) + 1) : argument_key;
+            int64_t p = 0;
+            for_each_index(t.begin, t.extent, [&](const std::vector<int64_t> &index) {
+                uint64_t k = key;
+                for (int64_t i : index) k = mixed(k + uint64_t(i));
+                t.set(p++, draw(a, k));
+            });
+            in.tensors[a.name].push_back(std::move(t));
+        }
+    }
+    return in;
+}
+
+}  // namespace stretto
