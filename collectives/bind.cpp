@@ -114,8 +114,8 @@ bool check_strides(const ArgumentT &a, const Geometry &g, std::string *error) {
     int64_t span = 1;    // elements from the first to one after the last of the dimensions so far
     for (int d : order) {
         if (step(d) < span) {
-            return refuse(error, a.name, text(": dimension %d has stride %" PRId64 ", so that its elements share memory; it is written, and "
-                                              "needs a stride of at least %" PRId64, d, g.stride[d], span));
+            return refuse(error, a.name, text(": dimension %d has stride %" PRId64 ", so that elements share memory; it is written, "
+                                              "so each element needs a place of its own", d, g.stride[d]));
         }
         span += step(d) * (g.extent[d] - 1);
     }

@@ -241,7 +241,16 @@ void on_ranks(World world, int ranks, const std::function<void(stretto_comm_t *)
     std::vector<stretto_comm_t *> comms(size_t(ranks), nullptr);
     check_status(world == World::Threads ? stretto_comm_threads(ranks, comms.data()) : runtime::make_message_comms(ranks, comms.data()));
     std::vector<std::thread> threads;
-    for (auto *comm : comms) threads.emplace_back([&body, comm] { body(comm); });
+    for (auto *&comm : comms) {
+        threads.emplace_back([&body, &comm] {
+            try {
+                body(comm);
+            } catch (...) {    // doctest has counted and shown it
+                stretto_comm_free(comm);
+                comm = nullptr;
+            }
+        });
+    }
     for (auto &t : threads) t.join();
     for (auto *comm : comms) stretto_comm_free(comm);
 }

@@ -31,23 +31,23 @@ plan::PlanT whole_sum();
 
 enum class World { Threads, Messages };
 
-// Runs body(comm) on a thread a rank, with handles that live until all have returned.
+// Runs body(comm) on a thread a rank, with handles that live until all have returned. That of a rank whose REQUIRE failed
+// is freed at once, so that the others do not wait for it.
 void on_ranks(World world, int ranks, const std::function<void(stretto_comm_t *)> &body);
 
-// A packed plan and the buffer it is passed in.
+// A packed plan, to be called.
 class Packed {
 public:
-    explicit Packed(const plan::PlanT &plan) : bytes_(plan::pack(plan)), view_(bytes_.data(), {int64_t(bytes_.size())}) {}
+    explicit Packed(const plan::PlanT &plan) : bytes_(plan::pack(plan)) {}
     // 0, or a status.
     int operator()(stretto_comm_t *comm, std::vector<void *> argv) {
-        View view(view_);
+        View view(bytes_.data(), {int64_t(bytes_.size())});
         return stretto_execute_v1(comm, view, dispatch, argv.data());
     }
     std::vector<uint8_t> &bytes() { return bytes_; }
 
 private:
     std::vector<uint8_t> bytes_;
-    View view_;
 };
 
 // Floats with guards around them, which a kernel or a copy that goes too far overwrites.
