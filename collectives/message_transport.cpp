@@ -201,9 +201,9 @@ int MessageTransport::fail(int status, const char *text) {
     std::unique_ptr<Operation> others;
     auto taken = [](const std::unique_ptr<Operation> &op) { return op->test() != Operation::Pending; };
     for (double begin = seconds_now(); seconds_now() - begin < note_patience;) {
+        if (!others || taken(others)) others.reset(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note)));
         notes_.erase(std::remove_if(notes_.begin(), notes_.end(), taken), notes_.end());
         if (notes_.empty()) break;
-        if (!others || taken(others)) others.reset(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note)));
         sleep_microseconds(first_sleep);
     }
     others.reset();

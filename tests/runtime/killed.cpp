@@ -1,0 +1,55 @@
+// Under stretto_run, SIGKILL of one of four ranks in a loop: every other reports its number, soon.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <regex>
+
+#include "child.h"
+
+using namespace stretto::test;
+using stretto::runtime::seconds_now;
+
+TEST_CASE("killed: rank 2 of 4, twenty times") {
+    std::vector<double> latencies;
+    for (int repeat = 0; repeat < 20; repeat++) {
+        Child job(run_ranks(4, {"loop"}));
+        std::string line;
+        pid_t victim = 0;
+        for (int r = 0; r < 4; r++) {
+            REQUIRE(job.line(&line));
+            int rank = 0, pid = 0;
+            REQUIRE(sscanf(line.c_str(), "rank %d: process %d", &rank, &pid) == 2);
+            if (rank == 2) victim = pid;
+        }
+        stretto::runtime::sleep_microseconds(10'000 + 1700 * repeat);
+        double killed = seconds_now();
+        REQUIRE(kill(victim, SIGKILL) == 0);
+        std::string expected = "rank 2 lost: its process " + std::to_string(victim) + " has ended; rank ";
+        for (int r = 0; r < 3; r++) {
+            REQUIRE(job.line(&line));
+            CAPTURE(line);
+            double at = 0;
+            int rank = -1;
+            REQUIRE(sscanf(line.c_str(), "rank %d: at %lf", &rank, &at) == 2);
+            CHECK(line.find("STRETTO_PEER_LOST " + expected) != std::string::npos);
+            CHECK(line.find(" (barrier)") != std::string::npos);
+            latencies.push_back(at - killed);
+            CHECK(at - killed < 1);
+        }
+        CHECK(job.wait() == 128 + SIGKILL);
+    }
+    std::sort(latencies.begin(), latencies.end());
+    double median = latencies[latencies.size() / 2];
+    printf("noticed after %.1f ms (median), %.1f ms (longest)\n", median * 1e3, latencies.back() * 1e3);
+    CHECK(median < 0.1);
+}
+
+TEST_CASE("killed: rank 0 leaves by _exit after a barrier (gloo#520)") {
+    Child job(run_ranks(2, {"exit_early"}));
+    std::string line;
+    REQUIRE(job.line(&line));
+    CHECK(std::regex_match(line, std::regex("rank 1: STRETTO_PEER_LOST rank 0 lost: its process [0-9]+ has ended; rank 1 waits for "
+                                            "it in call 1 \\(barrier\\)")));
+    CHECK(job.wait() == 86);
+}

@@ -1,0 +1,244 @@
+// One rank, started by the tests of processes: rank_program MODE [ARGUMENT].
+// It prints "rank R: ..." lines; every line is one write, so lines of ranks do not mix.
+#include <unistd.h>
+
+#include <cinttypes>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "collectives/clock.h"
+#include "collectives/comm.h"
+#include "collectives/stretto_runtime.h"
+
+using namespace stretto::runtime;
+
+namespace {
+
+int rank = -1, ranks = 0;
+
+void say(const char *format, ...) {
+    char text[2048];
+    int length = snprintf(text, sizeof text, "rank %d: ", rank);
+    va_list arguments;
+    va_start(arguments, format);
+    length += vsnprintf(text + length, sizeof text - size_t(length) - 1, format, arguments);
+    va_end(arguments);
+    text[length++] = '\n';
+    if (write(1, text, size_t(length)) != length) _exit(3);
+}
+
+int report(int status) {
+    if (status) say("%s %s", stretto_status_name(status), stretto_last_error());
+    return status;
+}
+
+Descriptor call(uint32_t sequence) {
+    Descriptor d;
+    strcpy(d.name, "sweep");
+    d.sequence = sequence;
+    d.hash = sequence + 1;
+    return d;
+}
+
+// ---- modes; 0, or what the process exits with
+
+int hello(stretto_comm_t *c, int) {
+    if (int status = stretto_barrier(c)) return report(status) ? 1 : 0;
+    say("of %d", ranks);
+    return 0;
+}
+
+// Barriers until something fails; says when that was noticed.
+int loop(stretto_comm_t *c, int) {
+    say("process %d", int(getpid()));
+    for (;;) {
+        if (int status = stretto_barrier(c)) {
+            double now = seconds_now();
+            say("at %.6f %s %s", now, stretto_status_name(status), stretto_last_error());
+            return 0;
+        }
+    }
+}
+
+// Rank 0 leaves without a word after a barrier.
+int exit_early(stretto_comm_t *c, int) {
+    if (report(stretto_barrier(c))) return 1;
+    if (rank == 0) _exit(86);
+    report(stretto_barrier(c));
+    return 0;
+}
+
+// Every rank stores into every other's heap memory, with barriers between; values must be what they have to.
+int exchange(stretto_comm_t *c, int megabytes) {
+    Transport &t = *c->transport;
+    int64_t n = int64_t(megabytes ? megabytes : 1) << 17;
+    auto *x = static_cast<int64_t *>(stretto_malloc(c, size_t(n) * 8, 0));
+    if (!x) return report(STRETTO_NO_MEMORY);
+    int local = 0;
+    if (!t.reachable(x, uint64_t(n) * 8) || t.reachable(&local, sizeof local) || !stretto_owns(c, x)) {
+        say("reachable() is wrong");
+        return 1;
+    }
+    for (uint32_t i = 0; i < 20; i++) {
+        Place places[2] = {{nullptr, 0}, {x, uint64_t(n) * 8}};
+        if (report(t.enter(call(i), places, 2))) return 1;
+        if (t.at(0, 0)) say("a null place has an address");
+        int64_t begin, end;
+        stretto_slice(n, rank, ranks, &begin, &end);
+        for (int q = 0; q < ranks; q++) {
+            auto *theirs = static_cast<int64_t *>(t.at(q, 1));
+            for (int64_t k = begin; k < end; k++) theirs[k] = k * 100 + i + rank;
+        }
+        if (report(t.leave(true))) return 1;
+        for (int q = 0; q < ranks; q++) {
+            stretto_slice(n, q, ranks, &begin, &end);
+            for (int64_t k = begin; k < end; k++) {
+                if (x[k] != k * 100 + i + q) {
+                    say("element %" PRId64 " is %" PRId64, k, x[k]);
+                    return 1;
+                }
+            }
+        }
+        if (report(t.barrier())) return 1;
+    }
+    stretto_free(c, x);
+    say("exchanged");
+    return 0;
+}
+
+// Rank 1 is stopped in the middle of storing into the others' memory and, once woken, goes on with it. The others have by
+// then given that memory back and taken new.
+int stop(stretto_comm_t *c, int) {
+    constexpr uint64_t bytes = 1 << 20;
+    Transport &t = *c->transport;
+    auto *x = static_cast<unsigned char *>(stretto_malloc(c, bytes, 0));
+    memset(x, 0, bytes);
+    Place place{x, bytes};
+    say("process %d", int(getpid()));
+    for (uint32_t i = 0;; i++) {
+        int status = t.enter(call(i), &place, 1);
+        if (!status && rank == 1 && i == 5) raise(SIGSTOP);
+        if (!status && rank == 1) {
+            for (int q = 0; q < ranks; q++) memset(t.at(q, 0), 0x55, bytes);
+            status = t.poll();
+        }
+        if (!status) status = t.leave(true);
+        if (!status) {
+            memset(x, 0, bytes);
+            continue;
+        }
+        double now = seconds_now();
+        if (rank == 1) {
+            say("woken %s %s", stretto_status_name(status), stretto_last_error());
+            return 0;
+        }
+        say("at %.6f %s %s", now, stretto_status_name(status), stretto_last_error());
+        break;
+    }
+    stretto_free(c, x);
+    std::vector<unsigned char *> others;
+    for (int i = 0; i < 8; i++) {
+        others.push_back(static_cast<unsigned char *>(stretto_malloc(c, bytes / 2, 0)));
+        memset(others.back(), 0x11, bytes / 2);
+    }
+    say("ready");
+    // x is no longer this rank's, but in a window it can still be read: are there late stores?
+    volatile unsigned char *late = x;
+    for (double begin = seconds_now(); late[bytes - 1] != 0x55 && seconds_now() - begin < 10;) sleep_microseconds(1000);
+    bool stored = late[bytes - 1] == 0x55, clean = true;
+    for (unsigned char *o : others) {
+        for (uint64_t k = 0; k < bytes / 2; k++) clean = clean && o[k] == 0x11;
+    }
+    // Acknowledged now: the memory is in circulation again.
+    for (double begin = seconds_now(); stretto_owns(c, x) && seconds_now() - begin < 5;) {
+        stretto_free(c, stretto_malloc(c, 1, 0));
+        sleep_microseconds(1000);
+    }
+    say("late stores: %s, other memory: %s, kept: %s", stored ? "seen" : "none", clean ? "clean" : "OVERWRITTEN",
+        stretto_owns(c, x) ? "yes" : "no longer");
+    return 0;
+}
+
+int no_memory(stretto_comm_t *c, int) {
+    if (stretto_malloc(c, size_t(1) << 35, 0)) say("32 GiB were to be had");
+    else say("%s", stretto_last_error());
+    if (stretto_malloc(c, size_t(1) << 40, 0)) say("a TiB was to be had");
+    else say("%s", stretto_last_error());
+    void *p = stretto_malloc(c, 1 << 20, 0);    // refusals leave the heap usable
+    if (!p) return 1;
+    memset(p, 1, 1 << 20);
+    return report(stretto_barrier(c)) ? 1 : 0;
+}
+
+int two_communicators(stretto_comm_t *c, int) {
+    stretto_comm_t *second;
+    if (report(stretto_comm_from_env(&second))) return 1;
+    for (int i = 0; i < 100; i++) {
+        if (report(stretto_barrier(c)) || report(stretto_barrier(second)) || report(stretto_barrier(second))) return 1;
+    }
+    stretto_comm_free(c);
+    if (report(stretto_barrier(second))) return 1;
+    stretto_comm_free(second);
+    say("both");
+    return -1;
+}
+
+int disagree(stretto_comm_t *c, int) {
+    Descriptor d = call(4);
+    d.size_count = 1;
+    d.sizes[0] = rank == 1 ? 409598 : 409600;
+    d.hash = d.sizes[0];
+    report(c->transport->enter(d, nullptr, 0));
+    return 0;
+}
+
+int latency(stretto_comm_t *c, int rounds) {
+    for (int repeat = 0; repeat < 5; repeat++) {
+        double begin = seconds_now();
+        for (int i = 0; i < rounds; i++) {
+            if (report(c->transport->barrier())) return 1;
+        }
+        double barrier = (seconds_now() - begin) / rounds * 1e6;
+        begin = seconds_now();
+        for (int i = 0; i < rounds; i++) {
+            if (report(c->transport->enter(call(0), nullptr, 0)) || report(c->transport->leave(true))) return 1;
+        }
+        double sweep = (seconds_now() - begin) / rounds * 1e6;
+        if (rank == 0) say("barrier %.3f sweep %.3f", barrier, sweep);
+    }
+    return 0;
+}
+
+int fail_after_start(stretto_comm_t *, int code) {
+    if (rank != 1) sleep(60);
+    return code;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    const std::map<std::string, std::function<int(stretto_comm_t *, int)>> modes = {
+        {"hello", hello}, {"loop", loop}, {"exit_early", exit_early}, {"exchange", exchange}, {"stop", stop},
+        {"no_memory", no_memory}, {"two_communicators", two_communicators}, {"disagree", disagree}, {"latency", latency},
+        {"fail", fail_after_start},
+    };
+    auto mode = modes.find(argc > 1 ? argv[1] : "");
+    if (mode == modes.end()) return 2;
+    stretto_comm_t *c;
+    if (int status = stretto_comm_from_env(&c)) {
+        printf("no communicator: %s %s\n", stretto_status_name(status), stretto_last_error());
+        return 1;
+    }
+    rank = stretto_comm_rank(c);
+    ranks = stretto_comm_ranks(c);
+    int status = mode->second(c, argc > 2 ? atoi(argv[2]) : 0);
+    if (status >= 0) stretto_comm_free(c);
+    return status > 0 ? status : 0;
+}

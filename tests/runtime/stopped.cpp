@@ -1,0 +1,64 @@
+// SIGSTOP of a rank that is storing into others' memory: they end within the deadline, and when it is woken and goes on
+// storing, it hits nothing that was given to somebody else meanwhile.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "child.h"
+
+using namespace stretto::test;
+
+namespace {
+
+constexpr double timeout = 0.3, patience = 1;
+
+void check_one(Child &job) {
+    std::string line;
+    pid_t stopped = 0;
+    int reports = 0, ready = 0;
+    double begin = stretto::runtime::seconds_now();
+    while (ready < 2) {
+        REQUIRE(job.line(&line));
+        CAPTURE(line);
+        int rank = -1, pid = 0;
+        if (sscanf(line.c_str(), "rank %d: process %d", &rank, &pid) == 2) {
+            if (rank == 1) stopped = pid;
+        } else if (line.find(": ready") != std::string::npos) {
+            ready++;
+        } else {
+            reports++;
+            CHECK(line.find("STRETTO_PEER_STUCK rank 1 has not arrived within 0.3 s (STRETTO_TIMEOUT); rank ") != std::string::npos);
+            CHECK(line.find("waits in call 5 (sweep), barrier 1; rank 1 is stopped inside the call") != std::string::npos);
+        }
+    }
+    CHECK(reports == 2);
+    CHECK(stretto::runtime::seconds_now() - begin < timeout + patience + 2);
+    REQUIRE(stopped > 0);
+    REQUIRE(kill(stopped, SIGCONT) == 0);
+    int woken = 0, clean = 0;
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(job.line(&line));
+        CAPTURE(line);
+        bool late = line.find("late stores: seen, other memory: clean, kept: no longer") != std::string::npos;
+        bool up = line.find("rank 1: woken STRETTO_TIMEOUT rank 1 has not arrived") != std::string::npos;
+        CHECK((late || up));
+        clean += late;
+        woken += up;
+    }
+    CHECK(woken == 1);
+    CHECK(clean == 2);
+    CHECK(job.wait() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("stopped: twenty times") {
+    for (int batch = 0; batch < 5; batch++) {    // they mostly sleep
+        std::vector<std::unique_ptr<Child>> jobs;
+        for (int i = 0; i < 4; i++) {
+            jobs.push_back(std::make_unique<Child>(run_ranks(3, {"stop"}), Environment{{"STRETTO_TIMEOUT", "0.3"}}));
+        }
+        for (auto &job : jobs) check_one(*job);
+    }
+}
