@@ -14,7 +14,6 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr uint64_t largest_piece = uint64_t(1) << 30;    // counts are int
 constexpr double cancel_patience = 0.5;                  // seconds for cancelled operations of one rank to end
 
 int set_mpi_error(const char *what, int code) {
@@ -24,10 +23,11 @@ int set_mpi_error(const char *what, int code) {
     return set_error(STRETTO_SYSTEM, "%s: %s", what, text);
 }
 
-// One message of an algorithm: one MPI message a GiB, in order, so that both sides cut alike.
+// One message of an algorithm: an MPI message a piece (counts are int), in order, cut alike on both sides.
 class MpiOperation final : public Operation {
 public:
-    MpiOperation(MPI_Comm comm, int peer, bool sends, int tag, char *data, uint64_t bytes, double *cancel_until)
+    MpiOperation(MPI_Comm comm, int peer, bool sends, int tag, char *data, uint64_t bytes, uint64_t largest_piece,
+                 double *cancel_until)
         : Operation(peer, sends), cancel_until_(cancel_until) {
         int other = peer == any_peer ? MPI_ANY_SOURCE : peer;
         for (uint64_t begin = 0; begin < bytes || begin == 0; begin += largest_piece) {
@@ -110,7 +110,7 @@ class MpiTransport final : public MessageTransport {
 public:
     // Takes over the duplicate.
     MpiTransport(int rank, int ranks, const Settings &settings, bool spin, MPI_Comm own)
-        : MessageTransport(rank, ranks, settings, spin), comm_(own) {}
+        : MessageTransport(rank, ranks, settings, spin), comm_(own), piece_(settings.largest_piece) {}
 
     ~MpiTransport() override {
         close();
@@ -123,14 +123,15 @@ public:
 protected:
     Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) override {
         auto *from = const_cast<char *>(static_cast<const char *>(data));
-        return new MpiOperation(comm_, peer, true, tag, from, bytes, &cancel_until_);
+        return new MpiOperation(comm_, peer, true, tag, from, bytes, piece_, &cancel_until_);
     }
     Operation *start_receive(int peer, int tag, void *data, uint64_t bytes) override {
-        return new MpiOperation(comm_, peer, false, tag, static_cast<char *>(data), bytes, &cancel_until_);
+        return new MpiOperation(comm_, peer, false, tag, static_cast<char *>(data), bytes, piece_, &cancel_until_);
     }
 
 private:
     MPI_Comm comm_;
+    const uint64_t piece_;
     double cancel_until_ = 0;
 };
 

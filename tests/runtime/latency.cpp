@@ -1,4 +1,5 @@
-// What agreement costs. The bounds are loose, for machines that do something else as well; the figures are printed.
+// What agreement costs, in microseconds and in multiples of the barest barrier timed beside it: the machine may be doing
+// something else as well.
 #include <doctest/doctest.h>
 
 #include <sched.h>
@@ -13,22 +14,26 @@ using namespace stretto::test;
 
 namespace {
 
+constexpr int attempts = 5;
+
 struct Figures {
-    double barrier = 1e9, sweep = 1e9;    // microseconds, the best of five
+    double bare = 1e9, barrier = 1e9, sweep = 1e9;    // microseconds, the best of five
 };
 
 Figures measure(int ranks, int rounds) {
     Child job(run_ranks(ranks, {"latency", std::to_string(rounds)}));
     Figures best;
     for (const std::string &line : job.lines(60)) {
-        double barrier, sweep;
-        REQUIRE(sscanf(line.c_str(), "rank 0: barrier %lf sweep %lf", &barrier, &sweep) == 2);
+        double bare, barrier, sweep;
+        REQUIRE(sscanf(line.c_str(), "rank 0: bare %lf barrier %lf sweep %lf", &bare, &barrier, &sweep) == 3);
+        best.bare = std::min(best.bare, bare);
         best.barrier = std::min(best.barrier, barrier);
         best.sweep = std::min(best.sweep, sweep);
     }
     CHECK(job.wait() == 0);
     int cores = stretto::runtime::usable_cores(stretto::runtime::allowed_cores());
-    printf("%d ranks on %d cores: barrier %.2f us, enter and leave %.2f us\n", ranks, cores, best.barrier, best.sweep);
+    printf("%d ranks on %d cores: barrier %.2f us, enter and leave %.2f us; a bare barrier %.2f us\n", ranks, cores,
+           best.barrier, best.sweep, best.bare);
     return best;
 }
 
@@ -41,8 +46,9 @@ TEST_CASE("latency: two ranks") {
         return;
     }
     Figures f = measure(2, 50000);
-    CHECK(f.barrier < 1);
-    CHECK(f.sweep < 2);
+    auto good = [&] { return f.barrier < std::max(1.0, 3 * f.bare) && f.sweep < std::max(2.0, 6 * f.bare); };
+    for (int i = 1; i < attempts && !good(); i++) f = measure(2, 50000);
+    CHECK(good());
 }
 
 TEST_CASE("latency: eight ranks, more than there are cores on small machines") {
@@ -57,7 +63,8 @@ TEST_CASE("latency: eight ranks, more than there are cores on small machines") {
     }
     sched_setaffinity(0, sizeof two, &two);
     Figures f = measure(8, 2000);
+    auto good = [&] { return f.barrier < std::max(25.0, 3 * f.bare) && f.sweep < std::max(50.0, 6 * f.bare); };
+    for (int i = 1; i < attempts && !good(); i++) f = measure(8, 2000);
     sched_setaffinity(0, sizeof all, &all);
-    CHECK(f.barrier < 25);
-    CHECK(f.sweep < 50);
+    CHECK(good());
 }

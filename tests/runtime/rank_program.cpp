@@ -1,7 +1,9 @@
 // One rank, started by the tests of processes: rank_program MODE [ARGUMENT].
 // It prints "rank R: ..." lines; every line is one write, so lines of ranks do not mix.
+#include <sched.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cinttypes>
 #include <csignal>
 #include <cstdarg>
@@ -10,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -199,8 +202,29 @@ int disagree(stretto_comm_t *c, int) {
     return 0;
 }
 
+// The least that a barrier can be: a store, and a wait for each peer's, yielding. For comparison in the same run, since
+// other programs may be running.
+double bare_barrier(Transport &t, std::atomic<uint32_t> *mine, uint32_t *count, int rounds) {
+    double begin = seconds_now();
+    for (int i = 0; i < rounds; i++) {
+        mine->exchange(++*count);
+        for (int q = 0; q < ranks; q++) {
+            auto *theirs = static_cast<std::atomic<uint32_t> *>(t.at(q, 0));
+            for (int spin = 0; int32_t(theirs->load() - *count) < 0; spin++) {
+                if (spin > 200 || ranks > 2) sched_yield();
+            }
+        }
+    }
+    return (seconds_now() - begin) / rounds * 1e6;
+}
+
 int latency(stretto_comm_t *c, int rounds) {
+    auto *line = new (stretto_malloc(c, 128, 128)) std::atomic<uint32_t>(0);
+    Place place{line, 128};
+    uint32_t count = 0;
     for (int repeat = 0; repeat < 5; repeat++) {
+        if (report(c->transport->enter(call(0), &place, 1))) return 1;
+        double bare = bare_barrier(*c->transport, line, &count, rounds);
         double begin = seconds_now();
         for (int i = 0; i < rounds; i++) {
             if (report(c->transport->barrier())) return 1;
@@ -211,7 +235,7 @@ int latency(stretto_comm_t *c, int rounds) {
             if (report(c->transport->enter(call(0), nullptr, 0)) || report(c->transport->leave(true))) return 1;
         }
         double sweep = (seconds_now() - begin) / rounds * 1e6;
-        if (rank == 0) say("barrier %.3f sweep %.3f", barrier, sweep);
+        if (rank == 0) say("bare %.3f barrier %.3f sweep %.3f", bare, barrier, sweep);
     }
     return 0;
 }

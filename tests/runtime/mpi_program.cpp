@@ -1,0 +1,108 @@
+// One rank of the tests of stretto_mpi, started by mpirun: mpi_program MODE. A line a rank, each one write.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "collectives/clock.h"
+#include "collectives/comm.h"
+#include "collectives/mpi/stretto_mpi.h"
+
+using namespace stretto::runtime;
+
+namespace {
+
+int rank = 0, ranks = 0;
+
+void say(const std::string &text) {
+    std::string line = "rank " + std::to_string(rank) + ": " + text + "\n";
+    if (write(1, line.data(), line.size()) != ssize_t(line.size())) _exit(3);
+}
+
+std::string text_of(int status) {
+    return status ? std::string(stretto_status_name(status)) + " " + stretto_last_error() : "fine";
+}
+
+Descriptor call(uint64_t size) {
+    Descriptor d;
+    strcpy(d.name, "adam");
+    d.sequence = 3;
+    d.size_count = 1;
+    d.sizes[0] = size;
+    d.hash = size;
+    return d;
+}
+
+// Every rank to every rank and itself, lengths from nothing to several pieces; then agreement and barriers.
+std::string exchange(stretto_comm_t *c) {
+    Transport &t = *c->transport;
+    if (t.shared()) return "shared() is true";
+    for (int length : {0, 1, 1000, 4096, 4097, 10000}) {
+        std::vector<std::vector<unsigned char>> in(static_cast<size_t>(ranks));
+        std::vector<unsigned char> out(static_cast<size_t>(length));
+        for (int i = 0; i < length; i++) out[size_t(i)] = static_cast<unsigned char>(i * 7 + rank);
+        std::vector<Request> requests;
+        if (int status = t.enter(call(uint64_t(length)), nullptr, 0)) return text_of(status);
+        for (int q = 0; q < ranks; q++) {
+            in[size_t(q)].assign(static_cast<size_t>(length), 0);
+            requests.push_back(t.receive(q, 5, in[size_t(q)].data(), uint64_t(length)));
+        }
+        for (int q = 0; q < ranks; q++) requests.push_back(t.send(q, 5, out.data(), uint64_t(length)));
+        if (int status = t.progress(requests.data(), int(requests.size()), true)) return text_of(status);
+        for (int q = 0; q < ranks; q++) {
+            for (int i = 0; i < length; i++) {
+                if (in[size_t(q)][size_t(i)] != static_cast<unsigned char>(i * 7 + q)) return "a wrong byte";
+            }
+        }
+        if (int status = t.leave(true)) return text_of(status);
+    }
+    return "exchanged";
+}
+
+std::string disagree(stretto_comm_t *c) { return text_of(c->transport->enter(call(rank == 1 ? 5 : 4), nullptr, 0)); }
+
+// Rank 1 fails, rank 0 waits for a message that never comes, the others for a barrier.
+std::string fail(stretto_comm_t *c) {
+    Transport &t = *c->transport;
+    if (int status = t.enter(call(4), nullptr, 0)) return text_of(status);
+    char byte;
+    Request r;
+    if (rank == 1) return text_of(t.fail(STRETTO_KERNEL, "kernel 1 returned -14"));
+    if (rank != 0) return text_of(t.barrier());
+    r = t.receive(1, 9, &byte, 1);
+    return text_of(t.progress(&r, 1, true));
+}
+
+// Rank 1 comes late: past the others' deadline.
+std::string late(stretto_comm_t *c) {
+    if (rank == 1) sleep_microseconds(1'500'000);
+    clock_t before = clock();
+    int status = stretto_barrier(c);
+    double used = double(clock() - before) / CLOCKS_PER_SEC;
+    return used > 0.2 ? "waiting took " + std::to_string(used) + " s of processor time" : text_of(status);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    stretto_comm_t *c;
+    if (stretto_comm_from_mpi(MPI_COMM_WORLD, &c) != STRETTO_INVALID) return 4;    // before MPI_Init
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (int status = stretto_comm_from_mpi(MPI_COMM_WORLD, &c)) {
+        say(text_of(status));
+        MPI_Finalize();
+        return 1;
+    }
+    ranks = stretto_comm_ranks(c);
+    std::string mode = argc > 1 ? argv[1] : "";
+    say(mode == "exchange" ? exchange(c) : mode == "disagree" ? disagree(c) : mode == "fail" ? fail(c) : late(c));
+    if (mode != "exchange") say("again: " + text_of(stretto_barrier(c)));
+    stretto_comm_free(c);
+    MPI_Finalize();
+    return 0;
+}
