@@ -71,27 +71,46 @@ class RenameLets : public IRMutator {
 };
 
 class ExpandFunctions : public IRMutator {
+    // f of operands that it uses several times: they get names, or nested calls would grow exponentially.
+    //   f(x * y)   ->   let let.0 = x * y in f(let.0)
+    template<class F>
+    static Expr with_names(std::vector<Expr> operands, F f) {
+        std::vector<std::pair<std::string, Expr>> bound;
+        for (auto &x : operands) {
+            if (x.as<Variable>() || is_const(x)) continue;
+            bound.push_back({"let." + std::to_string(next_let++), x});
+            x = Variable::make(x.type(), bound.back().first);
+        }
+        Expr r = RenameLets().mutate(f(operands));
+        for (auto it = bound.rbegin(); it != bound.rend(); ++it) r = Let::make(it->first, it->second, r);
+        return r;
+    }
+
     using IRMutator::visit;
     Expr visit(const Call *c) override {
         std::vector<Expr> args;
         for (auto &a : c->args) args.push_back(a.type().is_handle() ? a : mutate(a));
-        Expr r;
-        if (c->name == "exp_f32") r = exp_f32(args[0]);
-        if (c->name == "log_f32") r = log_f32(args[0]);
-        if (c->name == "pow_f32") r = pow_f32(args[0], args[1]);
-        if (c->name == "erf_f32") r = expand_functions(erf_f32(args[0]));
-        if (r.defined()) return RenameLets().mutate(r);
+        using Operands = const std::vector<Expr> &;
+        if (c->name == "exp_f32") return with_names(args, [](Operands x) { return exp_f32(x[0]); });
+        if (c->name == "log_f32") return with_names(args, [](Operands x) { return log_f32(x[0]); });
+        if (c->name == "pow_f32") return with_names(args, [](Operands x) { return pow_f32(x[0], x[1]); });
+        if (c->name == "erf_f32") return with_names(args, [](Operands x) { return expand_functions(erf_f32(x[0])); });
         return Call::make(c->type, c->name, args, c->call_type);
     }
+    Expr extremum(ReduceOp op, const Expr &a, const Expr &b) {
+        if (!a.type().is_float()) return combine(op, a, b);
+        return with_names({a, b}, [=](auto &x) { return combine(op, x[0], x[1]); });
+    }
     Expr visit(const Halide::Internal::Max *x) override {
-        return combine(ReduceOp::Max, mutate(x->a), mutate(x->b));
+        return extremum(ReduceOp::Max, mutate(x->a), mutate(x->b));
     }
     Expr visit(const Halide::Internal::Min *x) override {
-        return combine(ReduceOp::Min, mutate(x->a), mutate(x->b));
+        return extremum(ReduceOp::Min, mutate(x->a), mutate(x->b));
     }
     // Halide 21 compiles strict a <= b as !(b < a), which is true of NaN.
     Expr at_most(const Expr &a, const Expr &b) {
-        return a.type().is_float() ? a < b || a == b : a <= b;
+        if (!a.type().is_float()) return a <= b;
+        return with_names({a, b}, [](auto &x) { return x[0] < x[1] || x[0] == x[1]; });
     }
     Expr visit(const LE *x) override {
         return at_most(mutate(x->a), mutate(x->b));
@@ -101,7 +120,8 @@ class ExpandFunctions : public IRMutator {
     }
     Expr visit(const Mod *x) override {
         Expr a = mutate(x->a), b = mutate(x->b);
-        return x->type.is_float() ? strict_float(a - b * floor(a / b)) : a % b;
+        if (!x->type.is_float()) return a % b;
+        return with_names({a, b}, [](auto &x) { return strict_float(x[0] - x[1] * floor(x[0] / x[1])); });
     }
 };
 
