@@ -16,7 +16,7 @@ int sliced_dimension(const Graph &g, const Node &t) {
         const Node &reader = g.at(r);
         std::string left = reader.is_communication() ? reader.name : left_side(g, reader);
         if (!reader.layout.is_sliced() || reader.is_communication())
-            refuse(left + " reads all of " + t.name + ": it is " + to_string(reader.layout) + ", not sliced.");
+            refuse(left + " is " + to_string(reader.layout) + ", not sliced: it reads all of " + t.name + ".");
         auto *blocks = reader.as<Blocks>();
         std::string index = blocks ? reader.rvars[blocks->split] : reader.vars[reader.layout.sliced_dimension()];
         for (auto &indices : reads_of(reader, t.id)) {
@@ -43,7 +43,8 @@ Graph rewrite(const Graph &before, const AsSlice &v) {
     const Argument &a = before.arguments[v.argument];
     if (a.scalar) refuse(a.name + " is a scalar.");
     if (a.access == Access::Output) refuse(a.name + " is an output: it has no value at entry.");
-    if (!a.layout.is_replicated()) refuse(a.name + " is " + to_string(a.layout) + " already, not replicated.");
+    if (!a.layout.is_replicated())
+        refuse(a.name + " is " + to_string(a.layout) + (a.layout.is_sliced() ? " already." : ", not replicated."));
     int dim = sliced_dimension(before, before.at(a.node));
 
     Graph g = before;
@@ -55,16 +56,13 @@ Graph rewrite(const Graph &before, const AsSlice &v) {
         if (gather && gather->dim == dim) r.node = g.reads(value.id)[0];
         const Node &now = g.at(r.node);
         if (now.layout != sliced(dim))
-            refuse("its new value " + now.name + " is " + to_string(now.layout) + ", the reads are of " + to_string(sliced(dim)) + ".");
+            refuse("Its new value " + now.name + " is " + to_string(now.layout) + ", the reads are of " + to_string(sliced(dim)) + ".");
     }
     return settle(std::move(g));
 }
 
 bool is_legal(const Graph &g, const AsSlice &v) {
-    try {
-        rewrite(g, v);
-        return true;
-    } catch (const Error &) { return false; }
+    return succeeds([&] { rewrite(g, v); });
 }
 
 }  // namespace

@@ -16,10 +16,7 @@ Graph rewrite(const Graph &before, const Collective &v) {
 }
 
 bool is_legal(const Graph &g, const Collective &v) {
-    try {
-        rewrite(g, v);
-        return true;
-    } catch (const Error &) { return false; }
+    return succeeds([&] { rewrite(g, v); });
 }
 
 }  // namespace
@@ -36,7 +33,7 @@ Graph apply(const Graph &before, const Collective &v) {
         offer(v.tensor);
         if (legal.empty())
             for (auto &n : before.nodes) offer(n.id);
-        refuse(reason_of(e), legal, "no collective; " + before.program + " has no all-reduce that is whole.");
+        refuse(reason_of(e), legal, "no collective; there is no all-reduce here that is whole.");
     }
 }
 

@@ -19,7 +19,10 @@ Graph rewrite(const Graph &before, const Fuse &v) {
     NodeSet seen;
     for (NodeId id : v.set) {
         if (!seen.insert(id).second) refuse(before.at(id).name + " is in the set twice.");
-        refuse_if_grouped(before, before.at(id), "fuse of other sets");
+        int group = before.at(id).directives.group;
+        if (group >= 0)
+            refuse(before.at(id).name + " is in Group " + std::to_string(group) + " {" +
+                   names_of(before, group_members(before, group)) + "} already.");
     }
     NodeSet set = group_set(before, v.set);
     std::string why = why_no_group(before, set);
@@ -31,10 +34,7 @@ Graph rewrite(const Graph &before, const Fuse &v) {
 }
 
 bool is_legal(const Graph &g, const Fuse &v) {
-    try {
-        rewrite(g, v);
-        return true;
-    } catch (const Error &) { return false; }
+    return succeeds([&] { rewrite(g, v); });
 }
 
 // The set with everything that lies between two of its members.
@@ -47,6 +47,24 @@ NodeIds closed(const Graph &g, const Fuse &v) {
     return without_parts(g, all);
 }
 
+NodeSet all_nodes(const Graph &g) {
+    NodeIds ids = nodes_where(g, [](const Node &) { return true; });
+    return NodeSet(ids.begin(), ids.end());
+}
+
+// The legal sets into which `set` can be cut, as code.
+std::vector<std::string> legal_parts(const Graph &g, const NodeSet &set) {
+    NodeSet free;
+    for (NodeId id : set)
+        if (g.at(id).directives.group < 0 && !g.at(id).is_argument()) free.insert(id);
+    std::vector<std::string> legal;
+    for (auto &part : legal_groups(g, free)) {
+        Fuse v{without_parts(g, part)};
+        if (v.set.size() > 1 && is_legal(g, v)) legal.push_back("s." + to_string(g, v));
+    }
+    return legal;
+}
+
 }  // namespace
 
 Graph apply(const Graph &before, const Fuse &v) {
@@ -55,19 +73,12 @@ Graph apply(const Graph &before, const Fuse &v) {
     } catch (const Error &e) {
         std::vector<std::string> legal;
         Fuse larger{closed(before, v)};
-        if (larger.set != v.set && is_legal(before, larger)) {
+        if (larger.set.size() > 1 && larger.set != v.set && is_legal(before, larger))
             legal.push_back("s." + to_string(before, larger));
-        } else {
-            NodeIds whole = closed(before, v);
-            NodeSet free;
-            for (NodeId id : group_set(before, whole))
-                if (before.at(id).directives.group < 0 && !before.at(id).is_argument()) free.insert(id);
-            for (auto &set : legal_groups(before, free)) {
-                Fuse part{without_parts(before, set)};
-                if (part.set.size() > 1 && is_legal(before, part)) legal.push_back("s." + to_string(before, part));
-            }
-        }
-        refuse(reason_of(e), legal, "no two of these in one Group.");
+        else
+            legal = legal_parts(before, group_set(before, larger.set));
+        if (legal.empty()) legal = legal_parts(before, all_nodes(before));
+        refuse(reason_of(e), legal, "no fuse; nothing here that is in no Group can share a sweep.");
     }
 }
 

@@ -154,7 +154,9 @@ void inline_reads(Graph &g, const Node &from, const std::function<bool(const Nod
 }
 
 NodeId add_gather(Graph &g, NodeId x, int dim, const std::function<bool(const Node &)> &who) {
-    NodeId id = g.add(g.communication(g.at(x).name + ".ag", AllGather{dim}, g.at(x))).id;
+    std::string name = g.at(x).name + ".ag";
+    if (g.find(name)) throw Error("internal: " + g.program + " has a " + name + " already");
+    NodeId id = g.add(g.communication(name, AllGather{dim}, g.at(x))).id;
     g.redirect_reads(x, id, who);
     g.redirect_results(x, id);
     infer_node(g, id);

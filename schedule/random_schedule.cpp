@@ -93,6 +93,11 @@ Verb random_verb(const Graph &g, Choice &choose, const std::string &name) {
 
 }  // namespace
 
+Verb random_verb(const Graph &g, const std::string &name, uint64_t seed) {
+    Choice choose(seed);
+    return random_verb(g, choose, name);
+}
+
 const Names &verb_names() {
     static const Names names = {"split", "reorder", "slice", "as_slice", "fuse", "fuse_all", "collective", "vectorize"};
     return names;

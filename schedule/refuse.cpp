@@ -29,6 +29,13 @@ void refuse(const std::string &why, const std::vector<std::string> &legal, const
     throw Error(text);
 }
 
+bool succeeds(const std::function<void()> &f) {
+    try {
+        f();
+        return true;
+    } catch (const Error &) { return false; }
+}
+
 std::string reason_of(const Error &e) {
     std::string s = e.what();
     if (s.rfind("In program ", 0) == 0) {

@@ -1,6 +1,7 @@
 // How a verb says no: why, and every legal alternative as code.
 #pragma once
 #include "lang/error.h"
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace stretto {
 // or, if there is no alternative, with `otherwise` (a sentence that says what would have to come first) after "Legal: ".
 [[noreturn]] void refuse(const std::string &why, const std::vector<std::string> &legal,
                          const std::string &otherwise = "");
+
+// Does f() not throw an Error? For the search for alternatives.
+bool succeeds(const std::function<void()> &f);
 
 // The reason alone of an error of the language ("In program x: cannot ...\n  <reason>\nLegal: ...") or of a verb.
 std::string reason_of(const Error &);

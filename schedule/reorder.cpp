@@ -12,6 +12,12 @@ namespace {
 
 // "p1(i) reads v1(i), which reads gsum(i), the result of gsum.ag; v1 is not in the set."
 std::string why_not_sliced(const Graph &g, const Node &x, const Node &gather, const NodeSet &in) {
+    if (is_part(g, x))  // nobody wrote it: its owner is the member
+        for (NodeId id : in) {
+            NodeIds parts = parts_of(g, id);
+            if (!is_part(g, g.at(id)) && std::count(parts.begin(), parts.end(), x.id))
+                return why_not_sliced(g, g.at(id), gather, in);
+        }
     if (!depends_on(g, x.id, gather.id)) return left_side(g, x) + " does not depend on " + gather.name + ".";
     std::string path = left_side(g, x);
     bool first = true;
@@ -25,8 +31,10 @@ std::string why_not_sliced(const Graph &g, const Node &x, const Node &gather, co
             bool better = next < 0 || (in.count(next) && !in.count(r) && r != gather.id);
             if (better) next = r, read = c;
         });
-        path += (first ? " reads " : ", which reads ") + access_text(g, read);
-        first = false;
+        if (!is_part(g, g.at(next))) {
+            path += (first ? " reads " : ", which reads ") + access_text(g, read);
+            first = false;
+        }
         at = next;
     }
     NodeIds missing;
@@ -96,10 +104,7 @@ Graph rewrite(const Graph &before, const Reorder &v) {
 }
 
 bool is_legal(const Graph &g, const Reorder &v) {
-    try {
-        rewrite(g, v);
-        return true;
-    } catch (const Error &) { return false; }
+    return succeeds([&] { rewrite(g, v); });
 }
 
 // The set with everything that lies between it and the gather, without what does not depend on the gather.
@@ -133,9 +138,9 @@ std::vector<std::string> alternatives(const Graph &g, const Reorder &v) {
             NodeIds set = largest_reorder(g, n.id);
             if (!set.empty()) offer({n.id, set});
         }
-    if (legal.empty() && g.at(v.gather).as<AllReduce>())
-        for (int d = 0; d < int(g.at(v.gather).dims.size()); d++) legal.push_back("s." + to_string(g, Split{v.gather, d}));
-    return legal;
+    // None yet: a split makes one, of this tensor if it can be.
+    if (legal.empty()) legal = legal_splits(g, v.gather);
+    return legal.empty() ? legal_splits(g) : legal;
 }
 
 }  // namespace
@@ -154,7 +159,7 @@ Graph apply(const Graph &before, const Reorder &v) {
     try {
         return rewrite(before, v);
     } catch (const Error &e) {
-        refuse(reason_of(e), alternatives(before, v), "no reorder here; s.split of an all-reduce makes an all-gather.");
+        refuse(reason_of(e), alternatives(before, v), "no reorder; there is no all-gather here, outside of Groups, and no all-reduce to split.");
     }
 }
 

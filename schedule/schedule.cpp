@@ -174,11 +174,14 @@ Tensor Schedule::new_value_of(const Tensor &argument) const {
     std::string name = argument.name() + ".new";
     if (now.find(name)) return handle(name);
     std::vector<std::string> legal;
-    for (auto &a : now.arguments)
-        if (now.find(a.name + ".new")) legal.push_back("s.new_value_of(" + a.name + ")");
+    std::string why = argument.name() + " gets no new value.";
+    for (auto &r : now.results) {
+        const std::string &name = now.arguments[r.argument].name;
+        if (now.find(name + ".new")) legal.push_back("s.new_value_of(" + name + ")");
+        if (name == argument.name()) why = "The new value of " + name + " has a name, " + now.at(r.node).name + ".";
+    }
     try {
-        refuse("The new value of " + argument.name() + " is a tensor with a name, or " + argument.name() + " has none.", legal,
-               "the tensor that update(" + argument.name() + ", ...) names");
+        refuse(why, legal, "the names of new values");
     } catch (const Error &e) {
         throw Error("In schedule for " + program() + ": cannot s.new_value_of(" + argument.name() + ").\n" + e.what());
     }

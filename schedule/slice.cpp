@@ -49,10 +49,7 @@ Graph rewrite(const Graph &before, const Slice &v) {
 }  // namespace
 
 bool is_legal(const Graph &g, const Slice &v) {
-    try {
-        rewrite(g, v);
-        return true;
-    } catch (const Error &) { return false; }
+    return succeeds([&] { rewrite(g, v); });
 }
 
 Graph apply(const Graph &before, const Slice &v) {
@@ -61,16 +58,15 @@ Graph apply(const Graph &before, const Slice &v) {
     } catch (const Error &e) {
         std::vector<std::string> legal;
         const Node &t = before.at(v.tensor);
-        for (int d = 0; d < int(t.dims.size()); d++) {
+        for (int d = 0; d < int(t.dims.size()); d++)
             if (is_legal(before, Slice{t.id, d})) legal.push_back("s." + to_string(before, Slice{t.id, d}));
-            if (t.as<AllReduce>()) legal.push_back("s." + to_string(before, Split{t.id, d}));
-        }
+        if (legal.empty()) legal = legal_splits(before, t.id);
         if (legal.empty() && is_legal(before, Slice{t.id, 0})) legal.push_back("s." + to_string(before, Slice{t.id, 0}));
         if (legal.empty())
             for (auto &n : before.nodes)
                 if (!is_part(before, n) && is_legal(before, Slice{n.id, 0}))
                     legal.push_back("s." + to_string(before, Slice{n.id, 0}));
-        refuse(reason_of(e), legal, "no slice here; nothing in " + before.program + " is replicated and elementwise.");
+        refuse(reason_of(e), legal, "no slice; nothing here is replicated, elementwise or a full reduction, and in no Group.");
     }
 }
 

@@ -36,29 +36,28 @@ Graph rewrite(const Graph &before, const Split &v) {
     return settle(std::move(g));
 }
 
-bool is_legal(const Graph &before, const Split &v) {
-    try {
-        rewrite(before, v);
-        return true;
-    } catch (const Error &) { return false; }
-}
-
 }  // namespace
+
+bool is_legal(const Graph &g, const Split &v) {
+    return succeeds([&] { rewrite(g, v); });
+}
 
 Graph apply(const Graph &before, const Split &v) {
     try {
         return rewrite(before, v);
     } catch (const Error &e) {
-        std::vector<std::string> legal;
-        const Node &t = before.at(v.tensor);
-        for (int d = 0; d < int(t.dims.size()); d++)
-            if (is_legal(before, {t.id, d})) legal.push_back("s." + to_string(before, Split{t.id, d}));
-        if (legal.empty())
-            for (auto &n : before.nodes)
-                for (int d = 0; d < int(n.dims.size()); d++)
-                    if (is_legal(before, {n.id, d})) legal.push_back("s." + to_string(before, Split{n.id, d}));
-        refuse(reason_of(e), legal, "no split; " + before.program + " has no all-reduce that is whole, with a dimension.");
+        std::vector<std::string> legal = legal_splits(before, v.tensor);
+        if (legal.empty()) legal = legal_splits(before);
+        refuse(reason_of(e), legal, "no split; no all-reduce here has a dimension, no Group and no collective of its own.");
     }
+}
+
+std::vector<std::string> legal_splits(const Graph &g, NodeId only) {
+    std::vector<std::string> legal;
+    for (auto &n : g.nodes)
+        for (int d = 0; d < int(n.dims.size()); d++)
+            if ((only < 0 || n.id == only) && is_legal(g, Split{n.id, d})) legal.push_back("s." + to_string(g, Split{n.id, d}));
+    return legal;
 }
 
 std::string to_string(const Graph &g, const Split &v, const Naming &name) {

@@ -17,6 +17,9 @@ struct Split {
 
 // Legal: t is an all-reduce with dimension dim, in no Group, without a collective of its own. Throws Error.
 Graph apply(const Graph &, const Split &);
+bool is_legal(const Graph &, const Split &);
+// As code, of all tensors or of one.
+std::vector<std::string> legal_splits(const Graph &, NodeId only = -1);
 std::string to_string(const Graph &before, const Split &, const Naming & = name_of);
 
 }  // namespace stretto

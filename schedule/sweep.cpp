@@ -111,10 +111,12 @@ class Sweep {
                        "complete only after it.";
             if (is_load(n) && !x.layout.is_replicated() && !is_addend(x))
                 return n.name + " loads " + read_text(n, r) + " of other ranks, and " + x.name +
-                       " is in the same set: it has to be complete before the sweep.";
-            if (x.as<Blocks>() || exchanges_blocks(x)) continue;
+                       " is in the same set: it has to be complete on all ranks before the sweep.";
+            // Another loop has a message of its own.
+            bool one_loop = is_addend(x) || (loop_of(x) && loop_of(n) && *loop_of(x) == *loop_of(n));
+            if (x.as<Blocks>() || exchanges_blocks(x) || !one_loop) continue;
             for (auto &indices : reads_of(n, r))
-                if (!x.dims.empty() && !are_indices(indices, own_element(n))) {
+                if (!are_indices(indices, own_element(n))) {
                     std::vector<std::string> at;
                     for (auto &i : indices) at.push_back(to_string(g, i));
                     return left_side(g, n) + " reads " + x.name + "(" + join(at) + "), another element than its own, of " +
@@ -158,7 +160,8 @@ class Sweep {
         if (!seen.insert(id).second) return false;
         const Node &n = g.at(id);
         for (NodeId r : g.reads(id)) {
-            path.push_back(", which reads " + read_text(n, r));
+            // Parts of a full reduction have no name that the user wrote.
+            path.push_back(is_part(g, g.at(r)) ? "" : ", which reads " + read_text(n, r));
             if (has(r) || returns(r, path, seen)) return true;
             path.pop_back();
         }

@@ -11,6 +11,9 @@ namespace stretto {
 //   - all-gathers are stores at its end: nothing in the set reads their results;
 //   - a value computed in it is read in it at the same element only;
 //   - no path of reads leaves the set and comes back.
+// An all-reduce in a Group with others is a load of the whole sum, in one phase. A buffer that the sweep overwrites while
+// another rank may read it is no reason against a set: lowering double-buffers it.
+//
 // Values without a dimension take no loop. A full reduction inside starts a new sweep for what depends on its result.
 
 // Why `set` (parts included) cannot be a Group beside the Groups that the graph has; "" if it can. A reason names nodes and

@@ -1,0 +1,34 @@
+#include "schedule/schedule.h"
+#include "tests/schedule/programs.h"
+#include "tests/schedule/refusals.h"
+
+using namespace stretto;
+using namespace stretto::test;
+
+TEST_CASE("the lanes are a directive of the node, and a split keeps them") {
+    Adam a;
+    Schedule s(a.program);
+    s.vectorize(a.p1, 8);
+    s.vectorize(a.gsum, 16);
+    s.vectorize(a.p1, 1);
+    s.split(a.gsum);
+    CHECK(s.graph().find("p1")->directives.vectorize == 1);
+    CHECK(s.graph().find("gsum.rs")->directives.vectorize == 16);
+}
+
+TEST_CASE("what vectorize refuses") {
+    Refusals r;
+    Adam a;
+    Schedule s(a.program);
+    r.add("not a power of two", s, [&](Schedule &s) { s.vectorize(a.p1, 6); });
+    r.add("no lanes", s, [&](Schedule &s) { s.vectorize(a.p1, 0); });
+    r.add("too many", s, [&](Schedule &s) { s.vectorize(a.p1, 128); });
+    r.add("an argument", s, [&](Schedule &s) { s.vectorize(a.p, 8); });
+    auto [rs, ag] = s.split(a.gsum);
+    r.add("a gather", s, [&, ag = ag](Schedule &s) { s.vectorize(ag, 8); });
+    Lamb l;
+    Schedule lamb(l.program);
+    r.add("a full reduction", lamb, [&](Schedule &s) { s.vectorize(l.un, 8); });
+    r.add("no dimension", lamb, [&](Schedule &s) { s.vectorize(l.ratio, 8); });
+    r.check("schedule/vectorize_refused");
+}
