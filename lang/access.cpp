@@ -123,6 +123,10 @@ std::string bare_index(const Expr &e) {
     return s.kind == Symbol::Index ? s.name : "";
 }
 
+std::string default_index(int d) {
+    return d < 4 ? std::string(1, char('i' + d)) : "d" + std::to_string(d);
+}
+
 std::vector<Expr> index_exprs(const std::vector<std::string> &names) {
     std::vector<Expr> r;
     for (auto &n : names) r.push_back(index(n));

@@ -27,6 +27,8 @@ std::vector<NodeId> nodes_read(const Expr &e);
 // An index variable by name, and its name if e is one, else "".
 Expr index(const std::string &name);
 std::string bare_index(const Expr &e);
+// What index d is called where the user gave it no name: i, j, k, l, then d4, d5, ...
+std::string default_index(int d);
 std::vector<Expr> index_exprs(const std::vector<std::string> &names);
 // The names of all index variables in e.
 std::vector<std::string> indices_used(const Expr &e);

@@ -54,7 +54,7 @@ Node Graph::communication(const std::string &name, Op op, const Node &operand) c
     n.dims = operand.dims;
     n.vars = operand.vars;
     if (operand.is_argument())
-        for (size_t d = 0; d < operand.dims.size(); d++) n.vars.push_back("d" + std::to_string(d));
+        for (size_t d = 0; d < operand.dims.size(); d++) n.vars.push_back(default_index(int(d)));
     n.value = n.source = access(operand.id, operand.type, index_exprs(n.vars));
     return n;
 }

@@ -239,7 +239,7 @@ class Builder {
         // An anonymous tensor, or an argument's value at entry: a copy with a name.
         auto copy = std::make_shared<Definition>();
         copy->name = argument + ".new";
-        for (int k = 0; k < d->dimensions(); k++) copy->vars.push_back(d->defined ? d->vars[k] : "d" + std::to_string(k));
+        for (int k = 0; k < d->dimensions(); k++) copy->vars.push_back(d->defined ? d->vars[k] : default_index(int(k)));
         copy->type = d->element_type();
         copy->value = reference(d, index_exprs(copy->vars));
         copy->defined = true;

@@ -240,7 +240,7 @@ Tensor &Tensor::operator=(const Comm &c) {
     d->op = c.op;
     d->vars.clear();
     for (int k = 0; k < operand->dimensions(); k++)
-        d->vars.push_back(operand->defined ? operand->vars[k] : "d" + std::to_string(k));
+        d->vars.push_back(operand->defined ? operand->vars[k] : default_index(int(k)));
     d->value = reference(operand, index_exprs(d->vars));
     end_definition(*d, c.type);
     return *this;
@@ -281,7 +281,7 @@ Tensor map_tensors(const std::string &what, const std::vector<Tensor> &operands,
         d->name += (d->name.empty() ? what + "_" : "_") + t.name();
         dims = std::max(dims, t.definition()->dimensions());
     }
-    for (int k = 0; k < dims; k++) d->vars.push_back("d" + std::to_string(k));
+    for (int k = 0; k < dims; k++) d->vars.push_back(default_index(int(k)));
     // Indices of the same name as the operand's own read better: take them from the first defined operand of full rank.
     for (auto &t : operands)
         if (t.definition()->defined && t.definition()->dimensions() == dims) d->vars = t.definition()->vars;

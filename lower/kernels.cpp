@@ -106,31 +106,34 @@ class Builder {
         KernelBody body(l, s, addends, Func(next_name()));
         RDom r = D ? RDom(loops.halide_order(), "r") : RDom();
         body.here = D ? reversed_indices(r, D) : std::vector<Expr>{};
-        std::vector<Expr> values, start;
-        for (auto &store : s.stores) {
-            values.push_back(body.value(store.node));
-            start.push_back(Halide::undef(l.graph.at(store.node).type));
-        }
-        for (auto &v : values) v = body.finish(v);
-        values = visible(values, body.elements_read());
         auto define = [](Halide::FuncRef ref, const std::vector<Expr> &v) {
             if (v.size() == 1)
                 ref = v[0];
             else
                 ref = Halide::Tuple(v);
         };
-        if (D) {
+        std::vector<Expr> values, start;
+        bool in_place = false;
+        for (auto &store : s.stores) {
+            start.push_back(Halide::undef(l.graph.at(store.node).type));
+            in_place |= store.in_place;
+        }
+        // Before the values, which may read it.
+        if (D)
             define(body.out(pure_vars(D)), start);
-            define(body.out(halide_indices(r, D)), values);
+        else if (in_place)
+            define(body.out(), start);
+        for (auto &store : s.stores) values.push_back(body.value(store.node));
+        for (auto &v : values) v = body.finish(v);
+        values = visible(values, body.elements_read());
+        define(D ? body.out(halide_indices(r, D)) : body.out(), values);
+        if (D) {
             int width = 0;  // of the narrowest float: the others take two vectors
             for (auto &store : s.stores) {
                 Type t = accumulator_type(l.graph.at(store.node).type);
                 width = std::max(width, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
             }
             vectorize(body.out, r[0], width);
-        } else {
-            if (!body.elements_read().empty()) define(body.out(), start);
-            define(body.out(), values);
         }
         body.append_arguments(list);
         return finish(body, list);

@@ -49,7 +49,7 @@ bool add_copies(Lowering &l) {
         copy.directives.last = true;  // after every reader of the argument's value at entry
         copy.type = v.type;
         copy.dims = v.dims;
-        for (size_t d = 0; d < v.dims.size(); d++) copy.vars.push_back("d" + std::to_string(d));
+        for (size_t d = 0; d < v.dims.size(); d++) copy.vars.push_back(default_index(int(d)));
         copy.source = copy.value = access(v.id, v.type, index_exprs(copy.vars));
         NodeId id = g.add(copy).id;
         infer_node(g, id);

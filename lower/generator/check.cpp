@@ -1,0 +1,196 @@
+#include "lower/generator/check.h"
+#include "collectives/loopback.h"
+#include "lang/error.h"
+#include "lang/reference/random_inputs.h"
+#include "lower/emit.h"
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+namespace stretto {
+
+namespace {
+
+// This rank's part, under `layout`, of a tensor of which it has more.
+HostTensor part_of(const HostTensor &whole, const HostTensor &shape) {
+    HostTensor part = shape;
+    int64_t at = 0;
+    for_each_index(part.begin, part.extent, [&](const std::vector<int64_t> &index) {
+        part.store(at++, whole.load(whole.position(index)));
+    });
+    return part;
+}
+
+// A HostTensor as the runtime takes it.
+struct BufferOf {
+    halide_buffer_t buffer{};
+    std::vector<halide_dimension_t> dims;
+    uint64_t nothing = 0;
+    explicit BufferOf(HostTensor &t) : dims(t.extent.size()) {
+        int64_t stride = 1;
+        for (size_t d = t.extent.size(), j = 0; d-- > 0; j++) {
+            dims[j] = halide_dimension_t(int(t.begin[d]), int(t.extent[d]), int(stride));
+            stride *= std::max<int64_t>(1, t.extent[d]);
+        }
+        buffer.host = t.bytes.empty() ? reinterpret_cast<uint8_t *>(&nothing) : t.bytes.data();
+        buffer.type = t.type;
+        buffer.dimensions = int(dims.size());
+        buffer.dim = dims.data();
+    }
+};
+
+struct Run {
+    const Graph &program, &scheduled;
+    const Compiled &compiled;
+    const CheckOptions &o;
+    CheckReport &report;
+
+    std::vector<Communicator> world(int ranks) const {
+        if (!o.messages) return threads(ranks);
+        std::vector<stretto_comm_t *> handles(ranks);
+        check_status(runtime::make_message_comms(ranks, handles.data()));
+        return std::vector<Communicator>(handles.begin(), handles.end());
+    }
+
+    void compare(const std::string &name, const std::vector<HostTensor> &got, const std::vector<HostTensor> &want,
+                 const std::string &where) {
+        auto it = std::find_if(report.outputs.begin(), report.outputs.end(), [&](auto &x) { return x.name == name; });
+        if (it == report.outputs.end()) it = report.outputs.insert(it, {name, 0, 0, 0});
+        for (size_t r = 0; r < got.size(); r++) {
+            HostTensor expected = part_of(want[r], got[r]);
+            int64_t at = 0;
+            for_each_index(got[r].begin, got[r].extent, [&](const std::vector<int64_t> &index) {
+                double a = got[r].get(at), b = expected.get(at);
+                bool same = got[r].load(at).bits == expected.load(at).bits || (std::isnan(a) && std::isnan(b));
+                it->elements++;
+                if (!same) {
+                    double difference = std::fabs(a - b);
+                    it->different++;
+                    it->largest = std::isnan(difference) ? INFINITY : std::max(it->largest, difference);
+                    if (report.first_difference.empty()) {
+                        std::ostringstream s;
+                        s << where << ": " << name << " on rank " << r << " at [";
+                        for (size_t d = 0; d < index.size(); d++) s << (d ? ", " : "") << index[d];
+                        s << "] is " << std::setprecision(17) << a << ", the reference has " << b;
+                        report.first_difference = s.str();
+                    }
+                }
+                at++;
+            });
+        }
+    }
+
+    void operator()(int ranks, const std::map<std::string, int64_t> &sizes) {
+        RunInputs inputs = random_inputs(program, sizes, ranks, o.seed + uint64_t(report.runs));
+        RunResult expected = interpret(program, ranks, inputs);
+        std::string where;
+        for (auto &[name, value] : sizes) where += (where.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+        where += (where.empty() ? "" : ", ") + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
+
+        // What each rank passes: the program's arguments, cut where the schedule has made them slices.
+        std::vector<std::map<std::string, HostTensor>> memory(ranks);
+        for (auto &a : scheduled.arguments) {
+            if (a.scalar) continue;
+            for (int r = 0; r < ranks; r++) {
+                HostTensor t = make_host_tensor(scheduled, a, sizes, r, ranks);
+                auto given = inputs.tensors.find(a.name);
+                memory[r][a.name] = given == inputs.tensors.end() ? t : part_of(given->second[r], t);
+            }
+        }
+        std::vector<int> status(ranks, 0);
+        std::vector<std::string> text(ranks);
+        std::vector<Communicator> comms = world(ranks);
+        run(std::move(comms), [&](Communicator &c) {
+            int r = c.rank();
+            std::vector<std::unique_ptr<BufferOf>> buffers;
+            std::vector<uint64_t> scalars;
+            scalars.reserve(scheduled.arguments.size() + scheduled.sizes.size());
+            std::vector<void *> argv;
+            for (auto &a : scheduled.arguments) {
+                if (a.scalar) {
+                    scalars.push_back(inputs.scalars.at(a.name).value.bits);
+                    argv.push_back(&scalars.back());
+                } else {
+                    buffers.push_back(std::make_unique<BufferOf>(memory[r].at(a.name)));
+                    argv.push_back(&buffers.back()->buffer);
+                }
+            }
+            for (auto &s : size_parameters(scheduled)) {
+                scalars.push_back(uint64_t(sizes.at(s)));
+                argv.push_back(&scalars.back());
+            }
+            status[r] = compiled.execute(c.get(), argv.data());
+            if (status[r]) text[r] = stretto_last_error();
+        });
+        report.runs++;
+        for (int r = 0; r < ranks; r++) {
+            if (!expected.failed_requirement.empty() && status[r] == STRETTO_REQUIRE) continue;
+            if (!expected.failed_requirement.empty())
+                throw Error(where + ": rank " + std::to_string(r) + " returned " + stretto_status_name(status[r]) +
+                            ", but the requirement '" + expected.failed_requirement + "' does not hold");
+            if (status[r]) throw RuntimeError(status[r], where + ": rank " + std::to_string(r) + ": " + text[r]);
+        }
+        if (!expected.failed_requirement.empty()) return;
+        for (auto &[name, tensors] : expected.arguments) {
+            std::vector<HostTensor> got;
+            for (int r = 0; r < ranks; r++) got.push_back(memory[r].at(name));
+            compare(name, got, tensors, where);
+        }
+        // Inputs are as they were.
+        for (auto &a : scheduled.arguments) {
+            if (a.scalar || a.access != Access::Input) continue;
+            for (int r = 0; r < ranks; r++)
+                if (!same_bits(memory[r].at(a.name), part_of(inputs.tensors.at(a.name)[r], memory[r].at(a.name))))
+                    throw Error(where + ": input " + a.name + " was changed on rank " + std::to_string(r));
+        }
+    }
+};
+
+}  // namespace
+
+bool CheckReport::ok() const {
+    for (auto &x : outputs)
+        if (x.different) return false;
+    return runs > 0;
+}
+
+std::string to_string(const CheckReport &r) {
+    std::ostringstream o;
+    for (auto &x : r.outputs)
+        o << x.name << ": " << x.different << " of " << x.elements << " elements differ, largest difference " << x.largest << "\n";
+    o << r.runs << " runs" << (r.first_difference.empty() ? "" : "; first: " + r.first_difference) << "\n";
+    return o.str();
+}
+
+CheckReport check_lowered(const Graph &program, const Graph &scheduled, const Compiled &compiled, const CheckOptions &o) {
+    CheckReport report;
+    Run run{program, scheduled, compiled, o, report};
+    for (int P : o.ranks) {
+        std::vector<int64_t> values = o.sizes;
+        if (values.empty()) values = {0, 1, P - 1, P, P + 1, 1009};
+        // One past the size from which slices are stored with streaming stores (2^18 elements a rank).
+        if (o.streaming_size) values.push_back((int64_t(1) << 18) * P + 1);
+        int count = int(program.sizes.size());
+        if (count == 0) run(P, {});
+        // Every value for every size; the others stay small, since the reference walks each element.
+        for (int64_t v : values)
+            for (int s = 0; s < count; s++) {
+                std::map<std::string, int64_t> sizes;
+                for (int t = 0; t < count; t++) sizes[program.sizes[t]] = t == s ? v : 3 + 2 * ((t + P) % 3);
+                run(P, sizes);
+            }
+    }
+    return report;
+}
+
+CheckReport check(const Program &p, const Schedule &s, const CheckOptions &o) {
+    return check_lowered(p.graph(), s.graph(), compile(p, s, o.compile), o);
+}
+
+CheckReport check(const Program &p, const Schedule &s, const std::vector<int> &ranks) {
+    CheckOptions o;
+    o.ranks = ranks;
+    return check(p, s, o);
+}
+
+}  // namespace stretto

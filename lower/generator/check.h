@@ -1,0 +1,38 @@
+// Does a schedule compute what the program says? Compiled kernels on threads against the reference.
+#pragma once
+#include "lang/reference/reference.h"
+#include "lower/generator/jit.h"
+
+namespace stretto {
+
+struct CheckOptions {
+    std::vector<int> ranks = {1, 2, 4};
+    std::vector<int64_t> sizes;    // values of every Size in turn; empty: 0, 1, P-1, P, P+1, 1009
+    bool streaming_size = false;   // also one past the size from which peers are written with streaming stores
+    uint64_t seed = 1;
+    bool messages = false;         // ranks exchange messages instead of sharing memory
+    CompileOptions compile;
+};
+
+struct CheckReport {
+    struct Output {
+        std::string name;
+        int64_t elements = 0, different = 0;
+        double largest = 0;  // difference
+    };
+    int runs = 0;
+    std::vector<Output> outputs;    // of all runs together
+    std::string first_difference;   // "n = 5, 3 ranks: p on rank 2 at [4] is 1.5, the reference has 1.25"
+    bool ok() const;
+};
+// One line an output.
+std::string to_string(const CheckReport &);
+
+// Inputs distinct in rank and index, from each argument's .range. Throws RuntimeError if a call fails.
+CheckReport check(const Program &, const Schedule &, const CheckOptions & = {});
+CheckReport check(const Program &, const Schedule &, const std::vector<int> &ranks);
+
+// The same for a lowered graph: what `program` says against what `lowered` computes.
+CheckReport check_lowered(const Graph &program, const Graph &scheduled, const Compiled &, const CheckOptions &);
+
+}  // namespace stretto

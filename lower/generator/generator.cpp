@@ -1,0 +1,105 @@
+#include "lower/generator/generator.h"
+#include "lang/error.h"
+#include "lower/halide_adapter.h"
+#include <fstream>
+#include <sstream>
+
+namespace stretto {
+
+GeneratorBase::GeneratorBase() {
+    prepare_halide();
+    Recorder::open = &recorder;
+    NamedSchedule::open = &named;
+}
+
+GeneratorBase::~GeneratorBase() {
+    close();
+}
+
+void GeneratorBase::close() {
+    if (Recorder::open == &recorder) Recorder::open = nullptr;
+    if (NamedSchedule::open == &named) NamedSchedule::open = nullptr;
+}
+
+void GeneratorBase::set_parameter(const std::string &name, const std::string &value) {
+    Names known;
+    for (auto *p : recorder.parameters) {
+        if (p->name == name) {
+            p->set_from_text(value);
+            return;
+        }
+        known.push_back(p->name);
+    }
+    std::string near = nearest_name(name, known), list;
+    for (auto *p : recorder.parameters) list += (list.empty() ? "" : ", ") + p->name + "=" + p->text();
+    throw Error("there is no parameter '" + name + "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
+                "\nParameters: " + (list.empty() ? "none" : list));
+}
+
+const Program &GeneratorBase::program(const std::string &name) {
+    if (!made) {
+        size_t members = recorder.arguments.size();
+        Recorder::open = &recorder;  // for require()
+        try {
+            run_algorithm();
+        } catch (...) {
+            close();
+            throw;
+        }
+        close();
+        // Arguments that algorithm() made as locals are not the program's.
+        recorder.arguments.resize(members);
+        made = std::make_unique<Program>(name, recorder.arguments, recorder.requirements);
+    }
+    return *made;
+}
+
+std::map<std::string, GeneratorFactory> &registered_generators() {
+    static std::map<std::string, GeneratorFactory> all;
+    return all;
+}
+
+RegisterGenerator::RegisterGenerator(const std::string &name, GeneratorFactory factory) {
+    registered_generators()[name] = std::move(factory);
+}
+
+std::unique_ptr<GeneratorBase> make_generator(const std::string &name) {
+    auto &all = registered_generators();
+    auto it = all.find(name);
+    if (it != all.end()) return it->second();
+    Names known;
+    std::string list;
+    for (auto &g : all) {
+        known.push_back(g.first);
+        list += (list.empty() ? "" : ", ") + g.first;
+    }
+    std::string near = nearest_name(name, known);
+    throw Error("there is no generator '" + name + "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
+                "\nGenerators: " + (list.empty() ? "none" : list));
+}
+
+Schedule make_schedule(const GeneratorBase &g, const Program &p, const std::string &text) {
+    if (text == "default") return Schedule(p);
+    if (!text.empty() && text[0] == '@') {
+        std::ifstream file(text.substr(1));
+        if (!file) throw Error("schedule=" + text + ": the file '" + text.substr(1) + "' cannot be read.");
+        std::ostringstream contents;
+        contents << file.rdbuf();
+        return Schedule::parse(p, contents.str());
+    }
+    Names known{"default"};
+    for (auto *s : g.schedules()) {
+        if (s->name() == text) {
+            Schedule schedule(p);
+            (*s)(schedule);
+            return schedule;
+        }
+        known.push_back(s->name());
+    }
+    std::string near = nearest_name(text, known), list;
+    for (auto &k : known) list += (list.empty() ? "" : ", ") + k;
+    throw Error("there is no schedule '" + text + "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
+                "\nSchedules: " + list + ", or @file");
+}
+
+}  // namespace stretto

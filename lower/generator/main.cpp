@@ -1,0 +1,6 @@
+#include "lower/generator/command_line.h"
+#include <iostream>
+
+int main(int argc, char **argv) {
+    return stretto::run_command_line({argv + 1, argv + argc}, std::cout, std::cerr);
+}
