@@ -366,6 +366,23 @@ private:
     }
 };
 
+// FlatBuffers' verifier looks at the alignment of a vector's length, not of its elements.
+template <class T>
+bool aligned(const flatbuffers::Vector<const T *> *list) {
+    return !list || reinterpret_cast<uintptr_t>(list->Data()) % alignof(T) == 0;
+}
+
+bool aligned(const Plan &plan) {
+    auto all = [](const auto *tables, const auto &sound) {
+        for (size_t i = 0; tables && i < tables->size(); i++)
+            if (!sound(*tables->Get(flatbuffers::uoffset_t(i)))) return false;
+        return true;
+    };
+    return all(plan.arguments(), [](const Argument &a) { return aligned(a.extents()); }) &&
+           all(plan.buffers(), [](const Buffer &b) { return aligned(b.extents()); }) &&
+           all(plan.stages(), [](const Stage &s) { return aligned(s.loops()); });
+}
+
 }  // namespace
 
 std::string check(const PlanT &plan) { return Check(plan).run(); }
@@ -377,6 +394,7 @@ std::string validate(const uint8_t *bytes, uint64_t size, PlanT *plan) {
     flatbuffers::Verifier verifier(bytes, size, 16, 1 << 20);
     if (!VerifyPlanBuffer(verifier)) return text("structure: the %llu bytes are truncated or damaged", (unsigned long long)size);
     const Plan *root = GetPlan(bytes);
+    if (!aligned(*root)) return "structure: a vector is not aligned";
     if (root->version() != current_version) return text("version: the plan is of version %d, this runtime reads %d", root->version(), current_version);
     if (!root->checksum()) return "checksum: there is none; plans are made by stretto::plan::pack";
     if (root->checksum() != checksum_of(bytes, size)) return "checksum: the bytes were changed after the plan was made";
