@@ -106,13 +106,13 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
         }
         if (!since) since = seconds_now();
         poll();
-        if (!status_ && seconds_now() - since > settings_.timeout) fail(STRETTO_TIMEOUT, late_text(requests, count).c_str());
+        if (!status_ && seconds_now() - since > settings_.timeout) report(STRETTO_TIMEOUT, late_text(requests, count));
         sleep_microseconds(sleep);
         sleep = std::min(sleep * 2, longest_sleep);
     }
 }
 
-// "rank 1 has not arrived within 5 s (STRETTO_TIMEOUT)"
+// "rank 1 has not answered within 5 s (STRETTO_TIMEOUT); rank 0 waits in call 3 (adam)"
 std::string MessageTransport::late_text(const Request *requests, int count) const {
     std::vector<int> late;
     for (int i = 0; i < count; i++) {
@@ -122,7 +122,8 @@ std::string MessageTransport::late_text(const Request *requests, int count) cons
     late.erase(std::unique(late.begin(), late.end()), late.end());
     char seconds[32];
     snprintf(seconds, sizeof seconds, "%g s", settings_.timeout);
-    return rank_list(late) + (late.size() == 1 ? " has" : " have") + " not answered within " + seconds + " (STRETTO_TIMEOUT)";
+    return rank_list(late) + (late.size() == 1 ? " has" : " have") + " not answered within " + seconds +
+           " (STRETTO_TIMEOUT); rank " + std::to_string(rank_) + " waits" + (inside_ ? " in " + place_in_call() : "");
 }
 
 // ---- agreement
@@ -139,6 +140,7 @@ int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
     sequence_ = descriptor.sequence;
     name_.assign(descriptor.name, strnlen(descriptor.name, sizeof descriptor.name));
     barriers_ = 0;
+    inside_ = true;
     struct { uint64_t hash, same; } mine{descriptor.hash, 1}, theirs{};
     for (int step = 1, round = 0; step < ranks_; step *= 2, round++) {
         int to = (rank_ + step) % ranks_, from = (rank_ + ranks_ - step) % ranks_;
@@ -176,7 +178,11 @@ int MessageTransport::barrier() {
     return STRETTO_OK;
 }
 
-int MessageTransport::leave(bool wait) { return wait ? barrier() : poll(); }
+int MessageTransport::leave(bool wait) {
+    int status = wait ? barrier() : poll();
+    inside_ = false;
+    return status;
+}
 
 // ---- failure
 
@@ -186,12 +192,15 @@ std::string MessageTransport::place_in_call() const {
 }
 
 int MessageTransport::fail(int status, const char *text) {
+    return report(status, "rank " + std::to_string(rank_) + " failed" + (inside_ ? " in " + place_in_call() : "") + ": " + text);
+}
+
+int MessageTransport::report(int status, const std::string &text) {
     if (status_) return broken();
-    std::string full = "rank " + std::to_string(rank_) + " failed in " + place_in_call() + ": " + text;
     // Receives are given up before anybody is told, as their buffers are the caller's from now on.
     drop_all();
     outgoing_->status = status;
-    snprintf(outgoing_->text, sizeof outgoing_->text, "%s", full.c_str());
+    snprintf(outgoing_->text, sizeof outgoing_->text, "%s", text.c_str());
     for (int q = 0; q < ranks_; q++) {
         if (q == rank_) continue;
         if (Operation *op = start_send(q, note_tag, outgoing_.get(), sizeof(Note))) notes_.emplace_back(op);
@@ -207,7 +216,7 @@ int MessageTransport::fail(int status, const char *text) {
         sleep_microseconds(first_sleep);
     }
     others.reset();
-    return break_with(status, full);
+    return break_with(status, text);
 }
 
 int MessageTransport::poll() {

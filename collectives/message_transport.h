@@ -71,6 +71,7 @@ private:
     void drop_all();
     int exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes);
     int mismatch(const Descriptor &mine);
+    int report(int status, const std::string &text);
     int break_with(int status, const std::string &text);
     int broken();
     std::string place_in_call() const;
@@ -86,7 +87,8 @@ private:
     std::vector<std::unique_ptr<Operation>> notes_;    // this rank's, not yet taken
     int status_ = 0;                 // of the first failure; the communicator is broken
     std::string text_;
-    std::string name_ = "none";      // of the call under way
+    bool inside_ = false;            // between enter and leave
+    std::string name_;               // of the call under way
     uint32_t sequence_ = 0;
     int barriers_ = 0;
 };

@@ -87,7 +87,8 @@ int SharedTransport::mismatch() {
 }
 
 int SharedTransport::fail(int status, const char *text) {
-    return report(status, "rank " + std::to_string(rank()) + " failed in " + place_in_call() + ": " + text);
+    bool in_call = page(rank()).inside.load(std::memory_order_relaxed);
+    return report(status, "rank " + std::to_string(rank()) + " failed" + (in_call ? " in " + place_in_call() : "") + ": " + text);
 }
 
 // The first report of all ranks stands; the text is complete before the word says that there is one.

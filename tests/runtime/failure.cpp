@@ -62,7 +62,7 @@ TEST_CASE("failure: a call returns when its peers have given way, not before") {
 TEST_CASE("failure: a rank that does not give way; its memory is kept until it does") {
     Variable timeout("STRETTO_TIMEOUT", "0.1");
     World world(3);
-    std::atomic<int> step{0};
+    std::atomic<int> step{0}, given_up{0};
     std::atomic<bool> reused{false}, kept{false}, kept_after{true};
     constexpr uint64_t bytes = 4096;
     auto results = world.each([&](int rank, stretto_comm_t *c) {
@@ -78,6 +78,7 @@ TEST_CASE("failure: a rank that does not give way; its memory is kept until it d
             return result_of(status);
         }
         Result result = result_of(t.barrier());
+        given_up++;
         if (rank != 0) return result;
         stretto_free(c, x);
         kept = stretto_owns(c, x);
@@ -87,6 +88,7 @@ TEST_CASE("failure: a rank that does not give way; its memory is kept until it d
             memset(others.back(), 0x11, bytes);
             reused = reused || (others.back() < x + bytes && x < others.back() + bytes);
         }
+        while (given_up < 2) sleep_microseconds(1000);
         step = 2;
         while (step < 3) sleep_microseconds(1000);
         for (char *o : others) {
@@ -110,4 +112,19 @@ TEST_CASE("failure: a rank that does not give way; its memory is kept until it d
     CHECK_FALSE(reused);
     CHECK(kept);
     CHECK_FALSE(kept_after);
+}
+
+TEST_CASE("failure: before a call, as for an argument that is wrong on one rank only") {
+    for (World::Kind kind : {World::Shared, World::Messages}) {
+        CAPTURE(kind);
+        World world(3, kind);
+        auto results = world.each([](int rank, stretto_comm_t *c) {
+            if (rank == 1) return result_of(c->transport->fail(STRETTO_INVALID, "adam: argument g is null"));
+            return result_of(c->transport->enter(hashed(describe()), nullptr, 0));
+        });
+        for (Result &r : results) {
+            CHECK(r.status == STRETTO_INVALID);
+            CHECK(r.text == "rank 1 failed: adam: argument g is null");
+        }
+    }
 }
