@@ -15,7 +15,8 @@ namespace {
 std::atomic<uint32_t> generation{0};
 
 // Registered when the library is loaded: a child that was forked before its parent made a communicator is fine either way.
-const int registered = pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+const int registered =
+    pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
 
 int null_handle(const char *operation) {
     return set_error(STRETTO_INVALID, "%s: the communicator is null", operation);
@@ -23,7 +24,8 @@ int null_handle(const char *operation) {
 
 int forked(const char *operation, int rank) {
     return set_error(STRETTO_FORKED,
-                     "%s: the communicator of rank %d belongs to the parent process; a forked child must make its own",
+                     "%s: the communicator of rank %d belongs to the parent process; a forked "
+                     "child must make its own",
                      operation, rank);
 }
 
@@ -55,7 +57,8 @@ CommUse::CommUse(stretto_comm_t *comm, const char *operation) {
     }
     if (comm->busy.exchange(true, std::memory_order_acquire)) {
         status_ = set_error(STRETTO_BUSY,
-                            "%s: the communicator of rank %d is inside another call; one thread may use a handle at a time",
+                            "%s: the communicator of rank %d is inside another call; one thread "
+                            "may use a handle at a time",
                             operation, comm->transport->rank());
         return;
     }
@@ -69,7 +72,7 @@ CommUse::~CommUse() {
 
 uint32_t floating_point_mode() {
 #if defined(__SSE__)
-    return _mm_getcsr() & ~uint32_t(0x3f);    // without the sticky exception flags
+    return _mm_getcsr() & ~uint32_t(0x3f);  // without the sticky exception flags
 #else
     return 0;
 #endif
@@ -107,7 +110,8 @@ extern "C" {
 
 void stretto_comm_free(stretto_comm_t *comm) {
     if (!comm) return;
-    if (comm->fork_generation != fork_generation()) return;    // the parent's: its peers must not see it leave
+    if (comm->fork_generation != fork_generation())
+        return;  // the parent's: its peers must not see it leave
     delete comm;
 }
 

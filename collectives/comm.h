@@ -13,10 +13,12 @@ struct stretto_comm_t {
 
     std::unique_ptr<stretto::runtime::Transport> transport;
     stretto_stats stats{};
-    uint32_t sequence = 0;                    // calls begun on this handle, failed ones included: Descriptor::sequence
-    std::shared_ptr<void> executor_state;     // the executor's plan cache and scratch; dies before the transport
+    uint32_t sequence =
+        0;  // calls begun on this handle, failed ones included: Descriptor::sequence
+    std::shared_ptr<void>
+        executor_state;  // the executor's plan cache and scratch; dies before the transport
     std::atomic<bool> busy{false};
-    uint32_t fork_generation;                 // of the process that made this handle
+    uint32_t fork_generation;  // of the process that made this handle
 };
 
 namespace stretto::runtime {

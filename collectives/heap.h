@@ -10,7 +10,7 @@ namespace stretto::runtime {
 
 class Heap {
 public:
-    static constexpr uint64_t granule = 64;    // a cache line: no two blocks share one
+    static constexpr uint64_t granule = 64;  // a cache line: no two blocks share one
     static constexpr uint64_t none = UINT64_MAX;
 
     explicit Heap(uint64_t capacity);
@@ -28,8 +28,8 @@ private:
     void add_free(uint64_t offset, uint64_t bytes);
     void remove_free(std::map<uint64_t, uint64_t>::iterator);
 
-    std::map<uint64_t, uint64_t> blocks_, free_;         // offset, bytes
-    std::set<std::pair<uint64_t, uint64_t>> by_size_;    // bytes, offset of every free range
+    std::map<uint64_t, uint64_t> blocks_, free_;       // offset, bytes
+    std::set<std::pair<uint64_t, uint64_t>> by_size_;  // bytes, offset of every free range
     uint64_t used_ = 0;
 };
 

@@ -24,7 +24,7 @@ socklen_t make_address(const std::string &name, sockaddr_un *address) {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
     size_t length = std::min(name.size(), sizeof address->sun_path - 1);
-    memcpy(address->sun_path + 1, name.data(), length);    // a leading zero byte: an abstract name
+    memcpy(address->sun_path + 1, name.data(), length);  // a leading zero byte: an abstract name
     return socklen_t(offsetof(sockaddr_un, sun_path) + 1 + length);
 }
 
@@ -65,13 +65,16 @@ int connect_to(const std::string &name, double deadline, Fd *result) {
 int check_peer_user(const Fd &socket) {
     ucred peer{};
     socklen_t length = sizeof peer;
-    if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return set_system_error("SO_PEERCRED");
+    if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+        return set_system_error("SO_PEERCRED");
     if (peer.uid == geteuid()) return STRETTO_OK;
-    return set_error(STRETTO_INVALID, "a process of user %u answers for this job; this rank belongs to user %u",
+    return set_error(STRETTO_INVALID,
+                     "a process of user %u answers for this job; this rank belongs to user %u",
                      unsigned(peer.uid), unsigned(geteuid()));
 }
 
-int send_message(const Fd &socket, const void *data, size_t bytes, const std::vector<int> &descriptors) {
+int send_message(const Fd &socket, const void *data, size_t bytes,
+                 const std::vector<int> &descriptors) {
     iovec part{const_cast<void *>(data), bytes};
     alignas(cmsghdr) char control[CMSG_SPACE(most_descriptors * sizeof(int))] = {};
     msghdr message{};
@@ -88,13 +91,12 @@ int send_message(const Fd &socket, const void *data, size_t bytes, const std::ve
         memcpy(CMSG_DATA(header), descriptors.data(), length);
     }
     ssize_t sent;
-    do {
-        sent = sendmsg(socket.get(), &message, MSG_NOSIGNAL);
-    } while (sent < 0 && errno == EINTR);
+    do { sent = sendmsg(socket.get(), &message, MSG_NOSIGNAL); } while (sent < 0 && errno == EINTR);
     return sent == ssize_t(bytes) ? STRETTO_OK : set_system_error("sendmsg to a rank of the job");
 }
 
-int receive_message(const Fd &socket, void *data, size_t bytes, size_t descriptors, std::vector<Fd> *received, double deadline) {
+int receive_message(const Fd &socket, void *data, size_t bytes, size_t descriptors,
+                    std::vector<Fd> *received, double deadline) {
     for (;;) {
         double left = deadline - seconds_now();
         if (left <= 0) return STRETTO_TIMEOUT;
@@ -127,8 +129,11 @@ int receive_message(const Fd &socket, void *data, size_t bytes, size_t descripto
         }
     }
     if (size_t(got) != bytes || fds.size() != descriptors) {
-        return set_error(STRETTO_SYSTEM, "a rank of the job sent %zd bytes and %zu descriptors where %zu and %zu belong "
-                         "(another version of the runtime, or the limit on open files)", got, fds.size(), bytes, descriptors);
+        return set_error(
+            STRETTO_SYSTEM,
+            "a rank of the job sent %zd bytes and %zu descriptors where %zu and %zu belong "
+            "(another version of the runtime, or the limit on open files)",
+            got, fds.size(), bytes, descriptors);
     }
     if (received) *received = std::move(fds);
     return STRETTO_OK;

@@ -12,7 +12,7 @@
 #include "error.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23    // Linux 5.14; glibc 2.35
+#define MADV_POPULATE_WRITE 23  // Linux 5.14; glibc 2.35
 #endif
 
 namespace stretto::runtime {
@@ -53,7 +53,8 @@ void *ThreadMemory::allocate(uint64_t bytes, uint64_t align) {
     uint64_t rounded = (std::max<uint64_t>(bytes, 1) + align - 1) & ~(align - 1);
     void *data = aligned_alloc(align, rounded);
     if (!data) return no_memory(bytes, "the process has no more memory");
-    if (large) madvise(data, rounded, MADV_HUGEPAGE);    // advice: nothing is lost when it is not taken
+    if (large)
+        madvise(data, rounded, MADV_HUGEPAGE);  // advice: nothing is lost when it is not taken
     std::lock_guard<std::mutex> lock(mutex_);
     blocks_[reinterpret_cast<uintptr_t>(data)] = rounded;
     return data;
@@ -84,7 +85,11 @@ bool ThreadMemory::owns(const void *data) const {
 // ---- processes
 
 WindowMemory::WindowMemory(char *base, uint64_t stride, int rank, int ranks)
-    : base_(base), stride_(stride), ranks_(ranks), own_(base + uint64_t(rank) * stride), heap_(stride) {}
+    : base_(base),
+      stride_(stride),
+      ranks_(ranks),
+      own_(base + uint64_t(rank) * stride),
+      heap_(stride) {}
 
 WindowMemory::~WindowMemory() { munmap(base_, stride_ * uint64_t(ranks_)); }
 
@@ -93,7 +98,9 @@ void *WindowMemory::allocate(uint64_t bytes, uint64_t align) {
     uint64_t offset = heap_.allocate(bytes, align);
     if (offset == Heap::none) {
         char why[160];
-        snprintf(why, sizeof why, "the heap of this rank has %" PRIu64 " of %" PRIu64 " bytes in use and no gap of that size",
+        snprintf(why, sizeof why,
+                 "the heap of this rank has %" PRIu64 " of %" PRIu64
+                 " bytes in use and no gap of that size",
                  heap_.used(), stride_);
         return no_memory(bytes, why);
     }
@@ -116,7 +123,7 @@ bool WindowMemory::populate(uint64_t end) {
         return no_memory(needed, why);
     }
     char *begin = own_ + populated_;
-    madvise(begin, needed, MADV_HUGEPAGE);    // where shmem_enabled is "advise"
+    madvise(begin, needed, MADV_HUGEPAGE);  // where shmem_enabled is "advise"
     if (madvise(begin, needed, MADV_POPULATE_WRITE) != 0) {
         if (errno != EINVAL) return no_memory(needed, "the kernel cannot provide the pages");
         for (uint64_t i = 0; i < needed; i += page) static_cast<volatile char *>(begin)[i] = 0;

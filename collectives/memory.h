@@ -64,7 +64,7 @@ private:
     char *const own_;
     mutable std::mutex mutex_;
     Heap heap_;
-    uint64_t populated_ = 0;    // pages below have memory behind them
+    uint64_t populated_ = 0;  // pages below have memory behind them
 };
 
 // MemAvailable of /proc/meminfo in bytes; UINT64_MAX if it cannot be read.

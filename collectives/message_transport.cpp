@@ -15,11 +15,16 @@ namespace stretto::runtime {
 namespace {
 
 // A round of the all-to-all agreement has a tag of its own, so that two calls in a row cannot be confused.
-enum Tags { enter_tag = most_user_tags, barrier_tag = enter_tag + 32, descriptor_tag = barrier_tag + 32, note_tag };
+enum Tags {
+    enter_tag = most_user_tags,
+    barrier_tag = enter_tag + 32,
+    descriptor_tag = barrier_tag + 32,
+    note_tag
+};
 
-constexpr int spins = 500, yields = 200;    // of a test each, 0.1 to 0.3 us with MPI
-constexpr long first_sleep = 20, longest_sleep = 500;    // microseconds
-constexpr double note_patience = 1;                      // seconds for a note of failure to be taken
+constexpr int spins = 500, yields = 200;               // of a test each, 0.1 to 0.3 us with MPI
+constexpr long first_sleep = 20, longest_sleep = 500;  // microseconds
+constexpr double note_patience = 1;                    // seconds for a note of failure to be taken
 
 }  // namespace
 
@@ -54,7 +59,7 @@ void MessageTransport::drop_all() {
 }
 
 Request MessageTransport::send(int peer, int tag, const void *data, uint64_t bytes) {
-    if (status_) return {};    // progress() reports it
+    if (status_) return {};  // progress() reports it
     Operation *op = track(start_send(peer, tag, data, bytes));
     if (!op) fail(STRETTO_SYSTEM, std::string(last_error()).c_str());
     return {op};
@@ -80,8 +85,9 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
                 if (state == Operation::Failed) {
                     int peer = op->peer;
                     std::string text = last_error();
-                    fail(STRETTO_SYSTEM, ("a message " + std::string(op->sends ? "to" : "from") + " rank " +
-                                          std::to_string(peer) + ": " + text).c_str());
+                    fail(STRETTO_SYSTEM, ("a message " + std::string(op->sends ? "to" : "from") +
+                                          " rank " + std::to_string(peer) + ": " + text)
+                                             .c_str());
                     break;
                 }
                 if (state == Operation::Done) {
@@ -95,7 +101,7 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
         // Looking for notes costs as much as a test: not in every round of a short wait.
         if (!status_ && !done && (!wait || (round & 63) == 63)) poll();
         if (status_) {
-            for (int i = 0; i < count; i++) requests[i].impl = nullptr;    // dropped with all others
+            for (int i = 0; i < count; i++) requests[i].impl = nullptr;  // dropped with all others
             return broken();
         }
         if (done || !wait) return STRETTO_OK;
@@ -106,7 +112,8 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
         }
         if (!since) since = seconds_now();
         poll();
-        if (!status_ && seconds_now() - since > settings_.timeout) report(STRETTO_TIMEOUT, late_text(requests, count));
+        if (!status_ && seconds_now() - since > settings_.timeout)
+            report(STRETTO_TIMEOUT, late_text(requests, count));
         sleep_microseconds(sleep);
         sleep = std::min(sleep * 2, longest_sleep);
     }
@@ -122,13 +129,15 @@ std::string MessageTransport::late_text(const Request *requests, int count) cons
     late.erase(std::unique(late.begin(), late.end()), late.end());
     char seconds[32];
     snprintf(seconds, sizeof seconds, "%g s", settings_.timeout);
-    return rank_list(late) + (late.size() == 1 ? " has" : " have") + " not answered within " + seconds +
-           " (STRETTO_TIMEOUT); rank " + std::to_string(rank_) + " waits" + (inside_ ? " in " + place_in_call() : "");
+    return rank_list(late) + (late.size() == 1 ? " has" : " have") + " not answered within " +
+           seconds + " (STRETTO_TIMEOUT); rank " + std::to_string(rank_) + " waits" +
+           (inside_ ? " in " + place_in_call() : "");
 }
 
 // ---- agreement
 
-int MessageTransport::exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes) {
+int MessageTransport::exchange(int to, int from, int tag, const void *out, void *in,
+                               uint64_t bytes) {
     Request both[2] = {receive(from, tag, in, bytes), send(to, tag, out, bytes)};
     return progress(both, 2, true);
 }
@@ -141,10 +150,13 @@ int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
     name_.assign(descriptor.name, strnlen(descriptor.name, sizeof descriptor.name));
     barriers_ = 0;
     inside_ = true;
-    struct { uint64_t hash, same; } mine{descriptor.hash, 1}, theirs{};
+    struct {
+        uint64_t hash, same;
+    } mine{descriptor.hash, 1}, theirs{};
     for (int step = 1, round = 0; step < ranks_; step *= 2, round++) {
         int to = (rank_ + step) % ranks_, from = (rank_ + ranks_ - step) % ranks_;
-        if (int status = exchange(to, from, enter_tag + round, &mine, &theirs, sizeof mine)) return status;
+        if (int status = exchange(to, from, enter_tag + round, &mine, &theirs, sizeof mine))
+            return status;
         mine.same &= theirs.same & uint64_t(theirs.hash == descriptor.hash);
     }
     return mine.same ? STRETTO_OK : mismatch(descriptor);
@@ -156,7 +168,8 @@ int MessageTransport::mismatch(const Descriptor &mine) {
     std::vector<Request> requests;
     all[size_t(rank_)] = mine;
     for (int q = 0; q < ranks_; q++) {
-        if (q != rank_) requests.push_back(receive(q, descriptor_tag, &all[size_t(q)], sizeof(Descriptor)));
+        if (q != rank_)
+            requests.push_back(receive(q, descriptor_tag, &all[size_t(q)], sizeof(Descriptor)));
     }
     for (int q = 0; q < ranks_; q++) {
         if (q != rank_) requests.push_back(send(q, descriptor_tag, &mine, sizeof(Descriptor)));
@@ -192,7 +205,8 @@ std::string MessageTransport::place_in_call() const {
 }
 
 int MessageTransport::fail(int status, const char *text) {
-    return report(status, "rank " + std::to_string(rank_) + " failed" + (inside_ ? " in " + place_in_call() : "") + ": " + text);
+    return report(status, "rank " + std::to_string(rank_) + " failed" +
+                              (inside_ ? " in " + place_in_call() : "") + ": " + text);
 }
 
 int MessageTransport::report(int status, const std::string &text) {
@@ -203,14 +217,18 @@ int MessageTransport::report(int status, const std::string &text) {
     snprintf(outgoing_->text, sizeof outgoing_->text, "%s", text.c_str());
     for (int q = 0; q < ranks_; q++) {
         if (q == rank_) continue;
-        if (Operation *op = start_send(q, note_tag, outgoing_.get(), sizeof(Note))) notes_.emplace_back(op);
+        if (Operation *op = start_send(q, note_tag, outgoing_.get(), sizeof(Note)))
+            notes_.emplace_back(op);
     }
     // A network that does not buffer needs this rank's help until a note is taken; who takes none now finds it later. Others
     // may have failed at the same time and wait alike: their notes are taken, too.
     std::unique_ptr<Operation> others;
-    auto taken = [](const std::unique_ptr<Operation> &op) { return op->test() != Operation::Pending; };
+    auto taken = [](const std::unique_ptr<Operation> &op) {
+        return op->test() != Operation::Pending;
+    };
     for (double begin = seconds_now(); seconds_now() - begin < note_patience;) {
-        if (!others || taken(others)) others.reset(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note)));
+        if (!others || taken(others))
+            others.reset(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note)));
         notes_.erase(std::remove_if(notes_.begin(), notes_.end(), taken), notes_.end());
         if (notes_.empty()) break;
         sleep_microseconds(first_sleep);

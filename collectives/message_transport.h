@@ -12,7 +12,7 @@
 namespace stretto::runtime {
 
 constexpr int any_peer = -1;
-constexpr int most_user_tags = 16384;    // algorithms use tags below; MPI promises at least 32767
+constexpr int most_user_tags = 16384;  // algorithms use tags below; MPI promises at least 32767
 
 // A send or receive under way.
 class Operation {
@@ -20,12 +20,14 @@ public:
     explicit Operation(int peer, bool sends) : peer(peer), sends(sends) {}
     // Ends it, done or not: afterwards nobody writes into a receive's buffer.
     virtual ~Operation() = default;
-    enum State { Pending, Done, Failed };
+    enum State { Pending,
+                 Done,
+                 Failed };
     virtual State test() = 0;
 
     const int peer;
     const bool sends;
-    Operation *next = nullptr, **link = nullptr;    // of all of a transport that are under way
+    Operation *next = nullptr, **link = nullptr;  // of all of a transport that are under way
 };
 
 class MessageTransport : public Transport {
@@ -82,13 +84,14 @@ private:
     const int spins_;
     ThreadMemory memory_;
     Operation *under_way_ = nullptr;
-    Operation *notice_ = nullptr;    // the receive of a peer's note
-    std::unique_ptr<Note> incoming_ = std::make_unique<Note>(), outgoing_ = std::make_unique<Note>();
-    std::vector<std::unique_ptr<Operation>> notes_;    // this rank's, not yet taken
-    int status_ = 0;                 // of the first failure; the communicator is broken
+    Operation *notice_ = nullptr;  // the receive of a peer's note
+    std::unique_ptr<Note> incoming_ = std::make_unique<Note>(),
+                          outgoing_ = std::make_unique<Note>();
+    std::vector<std::unique_ptr<Operation>> notes_;  // this rank's, not yet taken
+    int status_ = 0;                                 // of the first failure; the communicator is broken
     std::string text_;
-    bool inside_ = false;            // between enter and leave
-    std::string name_;               // of the call under way
+    bool inside_ = false;  // between enter and leave
+    std::string name_;     // of the call under way
     uint32_t sequence_ = 0;
     int barriers_ = 0;
 };

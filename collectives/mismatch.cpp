@@ -43,7 +43,8 @@ std::string mxcsr(uint32_t value) {
     std::string text = hexadecimal(value);
     if (value & 0x8000) text += " (flush to zero)";
     if (value & 0x0040) text += " (denormals are zero)";
-    static const char *const rounding[] = {"", " (rounding down)", " (rounding up)", " (rounding to zero)"};
+    static const char *const rounding[] = {"", " (rounding down)", " (rounding up)",
+                                           " (rounding to zero)"};
     return text + rounding[value >> 13 & 3];
 }
 
@@ -58,7 +59,7 @@ std::string compare(const std::vector<const Descriptor *> &ranks, const Value &v
         groups[g].second.push_back(r);
     }
     if (groups.size() == 1) return "";
-    for (size_t i = 1; i < groups.size(); i++) {    // few: a stable insertion sort
+    for (size_t i = 1; i < groups.size(); i++) {  // few: a stable insertion sort
         for (size_t j = i; j > 0 && groups[j].second.size() < groups[j - 1].second.size(); j--) {
             std::swap(groups[j], groups[j - 1]);
         }
@@ -71,7 +72,9 @@ std::string compare(const std::vector<const Descriptor *> &ranks, const Value &v
     return result;
 }
 
-std::string name_of(const Descriptor &d) { return std::string(d.name, strnlen(d.name, sizeof d.name)); }
+std::string name_of(const Descriptor &d) {
+    return std::string(d.name, strnlen(d.name, sizeof d.name));
+}
 
 }  // namespace
 
@@ -93,7 +96,8 @@ std::string mismatch_text(const std::vector<const Descriptor *> &ranks) {
     std::string in = " of " + name_of(*ranks[0]) + ": ", found;
     auto differ = [&](const Value &value) { return !(found = compare(ranks, value)).empty(); };
 
-    if (differ([](const Descriptor &d) { return name_of(d); })) return "ranks differ in what they call: " + found;
+    if (differ([](const Descriptor &d) { return name_of(d); }))
+        return "ranks differ in what they call: " + found;
     if (differ([](const Descriptor &d) { return hexadecimal(d.program); })) {
         return "ranks differ in the compiled program" + in + found + " as its hash";
     }
@@ -120,7 +124,8 @@ std::string mismatch_text(const std::vector<const Descriptor *> &ranks) {
         return "ranks differ in the floating-point mode (MXCSR)" + in + found;
     }
     differ([](const Descriptor &d) { return hexadecimal(d.hash); });
-    return "ranks differ in a size after the eighth or a scalar after the sixteenth" + in + found + " as the call's hash";
+    return "ranks differ in a size after the eighth or a scalar after the sixteenth" + in + found +
+           " as the call's hash";
 }
 
 }  // namespace stretto::runtime

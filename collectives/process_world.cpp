@@ -29,7 +29,7 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr uint32_t protocol = 0x53545201;    // the last byte counts versions
+constexpr uint32_t protocol = 0x53545201;  // the last byte counts versions
 
 struct Message {
     uint32_t magic = protocol;
@@ -57,7 +57,9 @@ struct Member {
 class Gathering {
 public:
     Gathering(const Meeting &meeting, const Settings &settings)
-        : meeting_(meeting), settings_(settings), deadline_(seconds_now() + settings.timeout),
+        : meeting_(meeting),
+          settings_(settings),
+          deadline_(seconds_now() + settings.timeout),
           members_(size_t(meeting.ranks)) {}
     ~Gathering() {
         if (control_memory_) munmap(control_memory_, Control::bytes(meeting_.ranks));
@@ -73,9 +75,11 @@ public:
         world->rank = meeting_.rank;
         world->ranks = meeting_.ranks;
         world->settings = settings_;
-        world->control = std::shared_ptr<Control>(control, [bytes](Control *c) { munmap(c, bytes); });
+        world->control =
+            std::shared_ptr<Control>(control, [bytes](Control *c) { munmap(c, bytes); });
         uint64_t stride = windows_.stride();
-        world->memory = std::make_shared<WindowMemory>(windows_.take(), stride, meeting_.rank, meeting_.ranks);
+        world->memory =
+            std::make_shared<WindowMemory>(windows_.take(), stride, meeting_.rank, meeting_.ranks);
         for (Member &m : members_) {
             world->pids.push_back(m.hello.pid);
             world->processes.push_back(std::move(m.process));
@@ -96,7 +100,8 @@ private:
         Member &me = self();
         if (int status = make_memory_file("stretto-heap", &me.heap)) return status;
         me.process = Fd(int(syscall(SYS_pidfd_open, getpid(), 0)));
-        if (!me.process.valid()) return set_system_error("pidfd_open, by which lost ranks are noticed (Linux 5.3)");
+        if (!me.process.valid())
+            return set_system_error("pidfd_open, by which lost ranks are noticed (Linux 5.3)");
         if (int status = windows_.reserve(meeting_.ranks, largest_stride)) return status;
         me.hello.rank = meeting_.rank;
         me.hello.ranks = meeting_.ranks;
@@ -108,7 +113,8 @@ private:
     }
 
     int map_control(const Fd &file) {
-        void *p = mmap(nullptr, Control::bytes(meeting_.ranks), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+        void *p = mmap(nullptr, Control::bytes(meeting_.ranks), PROT_READ | PROT_WRITE, MAP_SHARED,
+                       file.get(), 0);
         if (p == MAP_FAILED) return set_system_error("mapping the signal lines");
         control_memory_ = p;
         return STRETTO_OK;
@@ -117,7 +123,8 @@ private:
     int map_heaps(uint64_t stride) {
         if (stride != windows_.stride()) {
             if (int status = windows_.reserve(meeting_.ranks, stride)) return status;
-            if (windows_.stride() != stride) return set_error(STRETTO_NO_MEMORY, "no room for the heaps of all ranks");
+            if (windows_.stride() != stride)
+                return set_error(STRETTO_NO_MEMORY, "no room for the heaps of all ranks");
         }
         if (int status = fix_size(self().heap, stride)) return status;
         for (int q = 0; q < meeting_.ranks; q++) {
@@ -144,14 +151,17 @@ private:
         for (int q = 0; q < meeting_.ranks; q++) {
             if (!members_[size_t(q)].arrived) ranks.push_back(q);
         }
-        return set_error(STRETTO_TIMEOUT, "%s did not come within %g s (STRETTO_TIMEOUT); is each a process on this host that "
-                         "makes the same communicator?", rank_list(ranks).c_str(), settings_.timeout);
+        return set_error(
+            STRETTO_TIMEOUT,
+            "%s did not come within %g s (STRETTO_TIMEOUT); is each a process on this host that "
+            "makes the same communicator?",
+            rank_list(ranks).c_str(), settings_.timeout);
     }
 
     int gather() {
         Fd listener;
         if (int status = listen_at(meeting_.name, &listener)) return status;
-        std::vector<Fd> strangers;    // have connected, not yet said who they are
+        std::vector<Fd> strangers;  // have connected, not yet said who they are
         for (int arrived = 1; arrived < meeting_.ranks;) {
             std::vector<pollfd> events{{listener.get(), POLLIN, 0}};
             for (Fd &s : strangers) events.push_back({s.get(), POLLIN, 0});
@@ -164,12 +174,15 @@ private:
             }
             double left = deadline_ - seconds_now();
             if (left <= 0) return missing();
-            if (poll(events.data(), events.size(), int(std::min(left * 1000 + 1, 1e6))) < 0 && errno != EINTR) {
+            if (poll(events.data(), events.size(), int(std::min(left * 1000 + 1, 1e6))) < 0 &&
+                errno != EINTR) {
                 return set_system_error("poll");
             }
-            for (size_t i = first_member; i < events.size(); i++) {    // it has nothing to say now: it has ended
+            for (size_t i = first_member; i < events.size();
+                 i++) {  // it has nothing to say now: it has ended
                 if (events[i].revents) {
-                    return set_error(STRETTO_PEER_LOST, "rank %d lost: its process ended while ranks were gathering",
+                    return set_error(STRETTO_PEER_LOST,
+                                     "rank %d lost: its process ended while ranks were gathering",
                                      who[i - first_member]);
                 }
             }
@@ -181,7 +194,8 @@ private:
             }
             if (events[0].revents) {
                 Fd socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-                if (socket.valid() && check_peer_user(socket) == STRETTO_OK) strangers.push_back(std::move(socket));
+                if (socket.valid() && check_peer_user(socket) == STRETTO_OK)
+                    strangers.push_back(std::move(socket));
             }
         }
         return STRETTO_OK;
@@ -191,15 +205,23 @@ private:
     int welcome(Fd socket, int *arrived) {
         Message hello;
         std::vector<Fd> fds;
-        if (receive_message(socket, &hello, sizeof hello, 2, &fds, deadline_) || hello.magic != protocol) return STRETTO_OK;
+        if (receive_message(socket, &hello, sizeof hello, 2, &fds, deadline_) ||
+            hello.magic != protocol)
+            return STRETTO_OK;
         int status = STRETTO_OK;
         if (hello.ranks != meeting_.ranks) {
-            status = set_error(STRETTO_INVALID, "rank %d was told that there are %d ranks, rank 0 that there are %d", hello.rank,
-                               hello.ranks, meeting_.ranks);
-        } else if (hello.rank < 0 || hello.rank >= meeting_.ranks || members_[size_t(hello.rank)].arrived) {
-            status = set_error(STRETTO_INVALID, "two processes (%d and %d) say that they are rank %d", int(hello.pid),
-                               hello.rank >= 0 && hello.rank < meeting_.ranks ? int(members_[size_t(hello.rank)].hello.pid) : 0,
-                               hello.rank);
+            status = set_error(STRETTO_INVALID,
+                               "rank %d was told that there are %d ranks, rank 0 that there are %d",
+                               hello.rank, hello.ranks, meeting_.ranks);
+        } else if (hello.rank < 0 || hello.rank >= meeting_.ranks ||
+                   members_[size_t(hello.rank)].arrived) {
+            status =
+                set_error(STRETTO_INVALID, "two processes (%d and %d) say that they are rank %d",
+                          int(hello.pid),
+                          hello.rank >= 0 && hello.rank < meeting_.ranks
+                              ? int(members_[size_t(hello.rank)].hello.pid)
+                              : 0,
+                          hello.rank);
         }
         if (status) {
             Message bad = refusal(status, last_error());
@@ -223,7 +245,7 @@ private:
         plan.first_epoch = settings_.first_epoch;
         cpu_set_t all;
         CPU_ZERO(&all);
-        for (Member &m : members_) {    // launchers bind each rank to cores of its own
+        for (Member &m : members_) {  // launchers bind each rank to cores of its own
             plan.stride = std::min(plan.stride, m.hello.stride);
             CPU_OR(&all, &all, &m.hello.cores);
         }
@@ -242,22 +264,28 @@ private:
         // One rank after the other: the kernel limits how many descriptors may be under way.
         for (int q = 1; q < meeting_.ranks; q++) {
             const Fd &socket = members_[size_t(q)].socket;
-            if (int status = send_message(socket, &plan, sizeof plan, {control.get()})) return status;
+            if (int status = send_message(socket, &plan, sizeof plan, {control.get()}))
+                return status;
             for (Member &m : members_) {
-                if (int status = send_message(socket, &m.hello, sizeof m.hello, {m.heap.get(), m.process.get()})) return status;
+                if (int status = send_message(socket, &m.hello, sizeof m.hello,
+                                              {m.heap.get(), m.process.get()}))
+                    return status;
             }
             Message ready;
-            int status = receive_message(socket, &ready, sizeof ready, 0, nullptr, seconds_now() + settings_.timeout);
+            int status = receive_message(socket, &ready, sizeof ready, 0, nullptr,
+                                         seconds_now() + settings_.timeout);
             if (status == STRETTO_PEER_LOST || status == STRETTO_TIMEOUT) {
-                return set_error(status, "rank %d %s while ranks were mapping each other's heaps", q,
-                                 status == STRETTO_TIMEOUT ? "did not answer" : "lost: its process ended");
+                return set_error(
+                    status, "rank %d %s while ranks were mapping each other's heaps", q,
+                    status == STRETTO_TIMEOUT ? "did not answer" : "lost: its process ended");
             }
             if (status) return status;
             if (ready.status) return set_error(ready.status, "rank %d: %s", q, ready.text);
         }
         Message go;
         for (int q = 1; q < meeting_.ranks; q++) {
-            if (int status = send_message(members_[size_t(q)].socket, &go, sizeof go, {})) return status;
+            if (int status = send_message(members_[size_t(q)].socket, &go, sizeof go, {}))
+                return status;
         }
         return STRETTO_OK;
     }
@@ -268,11 +296,15 @@ private:
         // Rank 0 has the deadline for everybody; this is for the case that it is stopped.
         double deadline = seconds_now() + settings_.timeout + 1;
         int status = receive_message(socket, message, sizeof *message, descriptors, fds, deadline);
-        if (status == STRETTO_SYSTEM && message->magic == protocol && message->status) status = STRETTO_OK;    // a refusal has no descriptors
-        if (status == STRETTO_PEER_LOST) return set_error(status, "rank 0 lost: it ended while ranks were gathering");
-        if (status == STRETTO_TIMEOUT) return set_error(status, "rank 0 did not answer within %g s", settings_.timeout);
+        if (status == STRETTO_SYSTEM && message->magic == protocol && message->status)
+            status = STRETTO_OK;  // a refusal has no descriptors
+        if (status == STRETTO_PEER_LOST)
+            return set_error(status, "rank 0 lost: it ended while ranks were gathering");
+        if (status == STRETTO_TIMEOUT)
+            return set_error(status, "rank 0 did not answer within %g s", settings_.timeout);
         if (status) return status;
-        if (message->magic != protocol) return set_error(STRETTO_INVALID, "rank 0 has another version of the runtime");
+        if (message->magic != protocol)
+            return set_error(STRETTO_INVALID, "rank 0 has another version of the runtime");
         return message->status ? set_error_text(message->status, message->text) : STRETTO_OK;
     }
 
@@ -280,12 +312,17 @@ private:
         Fd socket;
         if (int status = connect_to(meeting_.name, deadline_, &socket)) {
             if (status != STRETTO_TIMEOUT) return status;
-            return set_error(status, "rank 0 did not come within %g s (STRETTO_TIMEOUT); is each rank a process on this host "
-                             "that makes the same communicator?", settings_.timeout);
+            return set_error(status,
+                             "rank 0 did not come within %g s (STRETTO_TIMEOUT); is each rank a "
+                             "process on this host "
+                             "that makes the same communicator?",
+                             settings_.timeout);
         }
         if (int status = check_peer_user(socket)) return status;
         Member &me = self();
-        if (int status = send_message(socket, &me.hello, sizeof me.hello, {me.heap.get(), me.process.get()})) return status;
+        if (int status =
+                send_message(socket, &me.hello, sizeof me.hello, {me.heap.get(), me.process.get()}))
+            return status;
         Message plan;
         std::vector<Fd> control;
         if (int status = from_host(socket, &plan, 1, &control)) return status;
@@ -303,7 +340,8 @@ private:
         int status = map_control(control[0]);
         if (!status) status = map_heaps(plan.stride);
         Message ready = status ? refusal(status, last_error()) : Message{};
-        if (int sent = send_message(socket, &ready, sizeof ready, {})) return status ? status : sent;
+        if (int sent = send_message(socket, &ready, sizeof ready, {}))
+            return status ? status : sent;
         if (status) return status;
         Message go;
         return from_host(socket, &go, 0, nullptr);

@@ -5,9 +5,12 @@
 namespace stretto::runtime {
 
 struct Settings {
-    double timeout = 300;         // seconds, STRETTO_TIMEOUT: how long a rank waits for a peer
-    uint32_t first_epoch = 0;     // STRETTO_TEST_EPOCH: where epoch counters start, for tests of their wrap-around
-    uint64_t largest_piece = uint64_t(1) << 30;    // bytes of one MPI message, STRETTO_TEST_PIECE: for tests of the cutting
+    double timeout = 300;  // seconds, STRETTO_TIMEOUT: how long a rank waits for a peer
+    uint32_t first_epoch =
+        0;  // STRETTO_TEST_EPOCH: where epoch counters start, for tests of their wrap-around
+    uint64_t largest_piece =
+        uint64_t(1)
+        << 30;  // bytes of one MPI message, STRETTO_TEST_PIECE: for tests of the cutting
 };
 
 // 0, or STRETTO_INVALID with a text that names the variable and its value.

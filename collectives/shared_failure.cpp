@@ -22,7 +22,7 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr double patience = 1.0;    // seconds for a peer that has entered to acknowledge
+constexpr double patience = 1.0;  // seconds for a peer that has entered to acknowledge
 
 uint64_t pack(int status, int rank, uint32_t sequence) {
     return uint64_t(uint16_t(-status)) << 48 | uint64_t(uint16_t(rank)) << 32 | sequence;
@@ -41,7 +41,8 @@ std::string seconds_text(double seconds) {
 // "call 12 (adam), barrier 2"
 std::string SharedTransport::place_in_call() const {
     const Descriptor &d = page(rank()).descriptor[parity_];
-    std::string text = "call " + std::to_string(d.sequence) + " (" + std::string(d.name, strnlen(d.name, sizeof d.name)) + ")";
+    std::string text = "call " + std::to_string(d.sequence) + " (" +
+                       std::string(d.name, strnlen(d.name, sizeof d.name)) + ")";
     return barriers_ ? text + ", barrier " + std::to_string(barriers_) : text;
 }
 
@@ -53,7 +54,8 @@ bool SharedTransport::ended(int peer) const {
 }
 
 bool SharedTransport::may_touch(int peer) const {
-    return page(peer).inside.load(std::memory_order_acquire) && !page(peer).gone.load(std::memory_order_acquire) && !ended(peer);
+    return page(peer).inside.load(std::memory_order_acquire) &&
+           !page(peer).gone.load(std::memory_order_acquire) && !ended(peer);
 }
 
 // While waiting: is a rank that has not come lost, or too late?
@@ -62,22 +64,26 @@ int SharedTransport::check_peers(double since) {
     for (int q = 0; q < ranks(); q++) {
         if (q == rank() || here(q)) continue;
         bool freed = page(q).gone.load(std::memory_order_acquire), dead = !freed && ended(q);
-        if (here(q)) continue;    // it signalled and then ended, which is its right
+        if (here(q)) continue;  // it signalled and then ended, which is its right
         if (freed) {
-            return report(STRETTO_PEER_LOST, "rank " + std::to_string(q) + " lost: it has freed its communicator; rank " +
-                                                 std::to_string(rank()) + " waits for it in " + place_in_call());
+            return report(STRETTO_PEER_LOST, "rank " + std::to_string(q) +
+                                                 " lost: it has freed its communicator; rank " +
+                                                 std::to_string(rank()) + " waits for it in " +
+                                                 place_in_call());
         }
         if (dead) {
             return report(STRETTO_PEER_LOST, "rank " + std::to_string(q) + " lost: its process " +
-                                                 std::to_string(world_.pids[q]) + " has ended; rank " +
-                                                 std::to_string(rank()) + " waits for it in " + place_in_call());
+                                                 std::to_string(world_.pids[q]) +
+                                                 " has ended; rank " + std::to_string(rank()) +
+                                                 " waits for it in " + place_in_call());
         }
         late.push_back(q);
     }
     if (late.empty() || seconds_now() - since < world_.settings.timeout) return STRETTO_OK;
-    return report(STRETTO_TIMEOUT, rank_list(late) + (late.size() == 1 ? " has" : " have") + " not arrived within " +
-                                       seconds_text(world_.settings.timeout) + " (STRETTO_TIMEOUT); rank " +
-                                       std::to_string(rank()) + " waits in " + place_in_call());
+    return report(STRETTO_TIMEOUT,
+                  rank_list(late) + (late.size() == 1 ? " has" : " have") + " not arrived within " +
+                      seconds_text(world_.settings.timeout) + " (STRETTO_TIMEOUT); rank " +
+                      std::to_string(rank()) + " waits in " + place_in_call());
 }
 
 int SharedTransport::mismatch() {
@@ -88,7 +94,8 @@ int SharedTransport::mismatch() {
 
 int SharedTransport::fail(int status, const char *text) {
     bool in_call = page(rank()).inside.load(std::memory_order_relaxed);
-    return report(status, "rank " + std::to_string(rank()) + " failed" + (in_call ? " in " + place_in_call() : "") + ": " + text);
+    return report(status, "rank " + std::to_string(rank()) + " failed" +
+                              (in_call ? " in " + place_in_call() : "") + ": " + text);
 }
 
 // The first report of all ranks stands; the text is complete before the word says that there is one.
@@ -118,8 +125,10 @@ int SharedTransport::broken() {
         if (!stuck.empty()) {
             hold_places(stuck);
             return set_error_text(STRETTO_PEER_STUCK,
-                                  text + "; " + rank_list(stuck) + (stuck.size() == 1 ? " is" : " are") +
-                                      " stopped inside the call and may still write into its buffers, which are kept from reuse");
+                                  text + "; " + rank_list(stuck) +
+                                      (stuck.size() == 1 ? " is" : " are") +
+                                      " stopped inside the call and may still write into its "
+                                      "buffers, which are kept from reuse");
         }
     }
     return set_error_text(status_in(word), text);
@@ -159,7 +168,8 @@ void SharedTransport::hold_places(const std::vector<int> &stuck) {
 void SharedTransport::drain_quarantine() {
     std::lock_guard<std::mutex> lock(quarantine_);
     if (stuck_.empty()) return;
-    stuck_.erase(std::remove_if(stuck_.begin(), stuck_.end(), [&](int q) { return !may_touch(q); }), stuck_.end());
+    stuck_.erase(std::remove_if(stuck_.begin(), stuck_.end(), [&](int q) { return !may_touch(q); }),
+                 stuck_.end());
     if (!stuck_.empty()) return;
     for (void *data : deferred_) world_.memory->release(data);
     deferred_.clear();

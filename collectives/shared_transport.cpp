@@ -29,7 +29,9 @@ void sleep_on(std::atomic<uint32_t> &word, uint32_t seen) {
     syscall(SYS_futex, &word, FUTEX_WAIT, seen, &tick, nullptr, 0);
 }
 
-void wake(std::atomic<uint32_t> &word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
+void wake(std::atomic<uint32_t> &word) {
+    syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
 
 void pause() {
 #if defined(__x86_64__)
@@ -42,9 +44,14 @@ void pause() {
 }  // namespace
 
 SharedTransport::SharedTransport(SharedWorld world)
-    : world_(std::move(world)), control_(*world_.control), lines_(&control_.line(0)), pages_(&control_.page(0)),
-      most_spins_(world_.ranks <= control_.usable_cores ? spins_when_cores_suffice : 0), spins_(most_spins_),
-      epoch_(world_.settings.first_epoch), enters_(world_.settings.first_epoch) {
+    : world_(std::move(world)),
+      control_(*world_.control),
+      lines_(&control_.line(0)),
+      pages_(&control_.page(0)),
+      most_spins_(world_.ranks <= control_.usable_cores ? spins_when_cores_suffice : 0),
+      spins_(most_spins_),
+      epoch_(world_.settings.first_epoch),
+      enters_(world_.settings.first_epoch) {
     for (int q = 0; q < world_.ranks; q++) windows_.push_back(world_.memory->window(q));
 }
 
@@ -78,7 +85,9 @@ int SharedTransport::enter(const Descriptor &descriptor, const Place *places, in
         uint64_t value = no_place;
         if (data && places[i].bytes) {
             if (!world_.memory->reachable(data, places[i].bytes)) {
-                return fail(STRETTO_INVALID, "a buffer that peers are to reach is not in the heap of stretto_malloc");
+                return fail(
+                    STRETTO_INVALID,
+                    "a buffer that peers are to reach is not in the heap of stretto_malloc");
             }
             value = uint64_t(data) - uint64_t(windows_[rank()]);
         }
@@ -103,7 +112,8 @@ int SharedTransport::enter(const Descriptor &descriptor, const Place *places, in
 
 void *SharedTransport::at(int peer, int place) const {
     if (place < 0 || place >= count_) return nullptr;
-    uint64_t value = (place < near_places ? line(peer).place[parity_] : page(peer).place[parity_])[place];
+    uint64_t value =
+        (place < near_places ? line(peer).place[parity_] : page(peer).place[parity_])[place];
     return value == no_place ? nullptr : reinterpret_cast<void *>(uint64_t(windows_[peer]) + value);
 }
 
@@ -144,7 +154,8 @@ int SharedTransport::wait(int peer) {
     }
     for (int i = 0; i < yields; i++) {
         if (here(peer)) {
-            if (i && i <= telling_yields) spins_ = std::min(most_spins_, std::max(fewest_spins, spins_ / 2));
+            if (i && i <= telling_yields)
+                spins_ = std::min(most_spins_, std::max(fewest_spins, spins_ / 2));
             return STRETTO_OK;
         }
         if (aborted()) return broken();
@@ -174,7 +185,9 @@ Request SharedTransport::receive(int, int, void *, uint64_t) { return Request{th
 int SharedTransport::progress(Request *requests, int count, bool) {
     for (int i = 0; i < count; i++) {
         if (requests[i].impl) {
-            return set_error(STRETTO_INVALID, "ranks that share memory exchange no messages: shared() is true, use at()");
+            return set_error(
+                STRETTO_INVALID,
+                "ranks that share memory exchange no messages: shared() is true, use at()");
         }
     }
     return poll();

@@ -19,8 +19,8 @@ struct SharedWorld {
     int rank = 0, ranks = 1;
     std::shared_ptr<Control> control;
     std::shared_ptr<Memory> memory;
-    std::vector<Fd> processes;    // a pidfd a rank, by which death is seen; empty for threads
-    std::vector<int> pids;        // for texts; as `processes`
+    std::vector<Fd> processes;  // a pidfd a rank, by which death is seen; empty for threads
+    std::vector<int> pids;      // for texts; as `processes`
     Settings settings;
 };
 
@@ -53,7 +53,9 @@ private:
     Line &line(int rank) const { return lines_[rank]; }
     Page &page(int rank) const { return pages_[rank]; }
     bool aborted() const { return control_.abort.load(std::memory_order_seq_cst) != 0; }
-    bool here(int peer) const { return reached(line(peer).epoch.load(std::memory_order_acquire), epoch_); }
+    bool here(int peer) const {
+        return reached(line(peer).epoch.load(std::memory_order_acquire), epoch_);
+    }
 
     void signal();
     int wait(int peer);
@@ -81,8 +83,8 @@ private:
     // Memory that a stopped peer may still write to: not to be given out again before it has acknowledged.
     std::mutex quarantine_;
     std::vector<int> stuck_;
-    std::vector<std::pair<uintptr_t, uintptr_t>> held_;    // begin, end of the failed call's places
-    std::vector<void *> deferred_;                         // released by the caller meanwhile
+    std::vector<std::pair<uintptr_t, uintptr_t>> held_;  // begin, end of the failed call's places
+    std::vector<void *> deferred_;                       // released by the caller meanwhile
 };
 
 }  // namespace stretto::runtime

@@ -30,7 +30,7 @@ namespace stretto {
 class RuntimeError : public std::runtime_error {
 public:
     RuntimeError(int status, const std::string &text) : std::runtime_error(text), status_(status) {}
-    int status() const { return status_; }    // a stretto_status
+    int status() const { return status_; }  // a stretto_status
 
 private:
     int status_;
@@ -38,14 +38,16 @@ private:
 
 // Throws unless status is 0: check(adam(comm, ...)).
 inline void check_status(int status) {
-    if (status) throw RuntimeError(status, std::string(stretto_status_name(status)) + ": " + stretto_last_error());
+    if (status)
+        throw RuntimeError(status,
+                           std::string(stretto_status_name(status)) + ": " + stretto_last_error());
 }
 
 // One rank's handle. Converts to the C handle, so it can be passed to compiled programs.
 class Communicator {
 public:
     Communicator() = default;
-    explicit Communicator(stretto_comm_t *comm) : comm_(comm) {}    // takes it over
+    explicit Communicator(stretto_comm_t *comm) : comm_(comm) {}  // takes it over
     Communicator(Communicator &&other) noexcept : comm_(std::exchange(other.comm_, nullptr)) {}
     Communicator &operator=(Communicator &&other) noexcept {
         std::swap(comm_, other.comm_);
@@ -71,7 +73,8 @@ public:
     template <typename T>
     T *allocate(int64_t count) {
         if (count < 0 || uint64_t(count) > UINT64_MAX / sizeof(T)) {
-            throw RuntimeError(STRETTO_NO_MEMORY, "allocate: " + std::to_string(count) + " elements");
+            throw RuntimeError(STRETTO_NO_MEMORY,
+                               "allocate: " + std::to_string(count) + " elements");
         }
         void *data = stretto_malloc(comm_, size_t(count) * sizeof(T), 0);
         if (!data) throw RuntimeError(STRETTO_NO_MEMORY, stretto_last_error());
@@ -120,14 +123,13 @@ void run(std::vector<Communicator> world, Body &&body) {
                 Communicator own = std::move(c);
                 try {
                     body(own);
-                } catch (...) {
-                    failed();
-                }
+                } catch (...) { failed(); }
             });
         }
-    } catch (...) {    // no more threads: the ranks that have none are gone
+    } catch (...) {  // no more threads: the ranks that have none are gone
         failed();
-        for (size_t r = ranks.size(); r < world.size(); r++) Communicator gone = std::move(world[r]);
+        for (size_t r = ranks.size(); r < world.size(); r++)
+            Communicator gone = std::move(world[r]);
     }
     for (std::thread &t : ranks) t.join();
     if (first) std::rethrow_exception(first);
@@ -137,8 +139,12 @@ void run(std::vector<Communicator> world, Body &&body) {
 // {B, K}; the last one is contiguous, and is dimension 0 of the Halide buffer.
 
 // 16-bit floats in memory, as their bits.
-struct float16 { uint16_t bits; };
-struct bfloat16 { uint16_t bits; };
+struct float16 {
+    uint16_t bits;
+};
+struct bfloat16 {
+    uint16_t bits;
+};
 
 namespace detail {
 
@@ -152,7 +158,8 @@ halide_type_t type_of() {
     else if constexpr (std::is_same_v<U, bfloat16>) t.code = halide_type_bfloat;
     else if constexpr (std::is_floating_point_v<U>) t.code = halide_type_float;
     else {
-        static_assert(std::is_integral_v<U>, "elements are integers, bool, float, double, float16 or bfloat16");
+        static_assert(std::is_integral_v<U>,
+                      "elements are integers, bool, float, double, float16 or bfloat16");
         t.code = std::is_unsigned_v<U> ? halide_type_uint : halide_type_int;
     }
     return t;
@@ -168,12 +175,12 @@ public:
     // (STRETTO_INVALID) for more than 8 dimensions, negative extents, or extents and strides past 31 bits.
     template <typename T>
     View(T *data, std::initializer_list<int64_t> extents, std::initializer_list<int64_t> mins = {})
-        : View(const_cast<std::remove_cv_t<T> *>(data), detail::type_of<T>(), extents.begin(), int(extents.size()),
-               mins.begin(), int(mins.size())) {}
+        : View(const_cast<std::remove_cv_t<T> *>(data), detail::type_of<T>(), extents.begin(),
+               int(extents.size()), mins.begin(), int(mins.size())) {}
     template <typename T>
     View(T *data, const std::vector<int64_t> &extents, const std::vector<int64_t> &mins = {})
-        : View(const_cast<std::remove_cv_t<T> *>(data), detail::type_of<T>(), extents.data(), int(extents.size()), mins.data(),
-               int(mins.size())) {}
+        : View(const_cast<std::remove_cv_t<T> *>(data), detail::type_of<T>(), extents.data(),
+               int(extents.size()), mins.data(), int(mins.size())) {}
 
     // The buffer points into the view, so a copy points into itself.
     View(const View &other) : buffer_(other.buffer_) { copy_dimensions(other); }
@@ -187,8 +194,11 @@ public:
     operator halide_buffer_t *() { return &buffer_; }
 
 private:
-    View(void *data, halide_type_t type, const int64_t *extents, int count, const int64_t *mins, int min_count) {
-        auto refuse = [](const std::string &why) { throw RuntimeError(STRETTO_INVALID, "view: " + why); };
+    View(void *data, halide_type_t type, const int64_t *extents, int count, const int64_t *mins,
+         int min_count) {
+        auto refuse = [](const std::string &why) {
+            throw RuntimeError(STRETTO_INVALID, "view: " + why);
+        };
         if (count > most_dimensions) refuse(std::to_string(count) + " dimensions; 8 are possible");
         if (min_count && min_count != count) refuse("as many mins as extents are needed, or none");
         buffer_.host = static_cast<uint8_t *>(data);
@@ -198,9 +208,11 @@ private:
         int64_t stride = 1;
         for (int i = count - 1, d = 0; i >= 0; i--, d++) {
             int64_t min = min_count ? mins[i] : 0;
-            if (extents[i] < 0 || extents[i] > INT32_MAX || min > INT32_MAX || min < INT32_MIN || stride > INT32_MAX) {
-                refuse("dimension " + std::to_string(i) + " has extent " + std::to_string(extents[i]) + ", min " +
-                       std::to_string(min) + " and stride " + std::to_string(stride) + "; each must fit in 31 bits");
+            if (extents[i] < 0 || extents[i] > INT32_MAX || min > INT32_MAX || min < INT32_MIN ||
+                stride > INT32_MAX) {
+                refuse("dimension " + std::to_string(i) + " has extent " +
+                       std::to_string(extents[i]) + ", min " + std::to_string(min) +
+                       " and stride " + std::to_string(stride) + "; each must fit in 31 bits");
             }
             dim_[d].min = int32_t(min);
             dim_[d].extent = int32_t(extents[i]);
@@ -219,7 +231,8 @@ private:
 
 // A temporary may be passed where a halide_buffer_t * is wanted: it lives until the call has returned.
 template <typename T>
-View view(T *data, std::initializer_list<int64_t> extents, std::initializer_list<int64_t> mins = {}) {
+View view(T *data, std::initializer_list<int64_t> extents,
+          std::initializer_list<int64_t> mins = {}) {
     return View(data, extents, mins);
 }
 template <typename T>
@@ -229,8 +242,6 @@ View view(T *data, const std::vector<int64_t> &extents, const std::vector<int64_
 
 // An index-free value's buffer: zero dimensions.
 template <typename T>
-View view(T *data) {
-    return View(data, std::initializer_list<int64_t>{});
-}
+View view(T *data) { return View(data, std::initializer_list<int64_t>{}); }
 
 }  // namespace stretto

@@ -21,7 +21,8 @@ std::shared_ptr<Control> make_control(int ranks, uint32_t first_epoch) {
     auto *control = static_cast<Control *>(memory);
     control->ranks = ranks;
     control->usable_cores = usable_cores(allowed_cores());
-    for (int q = 0; q < ranks; q++) control->line(q).epoch.store(first_epoch, std::memory_order_relaxed);
+    for (int q = 0; q < ranks; q++)
+        control->line(q).epoch.store(first_epoch, std::memory_order_relaxed);
     return std::shared_ptr<Control>(control, free);
 }
 
@@ -32,7 +33,9 @@ using namespace stretto::runtime;
 
 extern "C" int stretto_comm_threads(int n, stretto_comm_t **comms) {
     if (n < 1 || n > most_ranks) {
-        return set_error(STRETTO_INVALID, "stretto_comm_threads: %d ranks; between 1 and %d are possible", n, most_ranks);
+        return set_error(STRETTO_INVALID,
+                         "stretto_comm_threads: %d ranks; between 1 and %d are possible", n,
+                         most_ranks);
     }
     if (!comms) return set_error(STRETTO_INVALID, "stretto_comm_threads: comms is null");
     Settings settings;

@@ -26,7 +26,7 @@ public:
     int reserve(int ranks, uint64_t most);
     int map(int rank, const Fd &file);
     uint64_t stride() const { return stride_; }
-    char *take();    // the caller unmaps it
+    char *take();  // the caller unmaps it
 
 private:
     void drop();

@@ -14,7 +14,7 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr double cancel_patience = 0.5;                  // seconds for cancelled operations of one rank to end
+constexpr double cancel_patience = 0.5;  // seconds for cancelled operations of one rank to end
 
 int set_mpi_error(const char *what, int code) {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -26,8 +26,8 @@ int set_mpi_error(const char *what, int code) {
 // One message of an algorithm: an MPI message a piece (counts are int), in order, cut alike on both sides.
 class MpiOperation final : public Operation {
 public:
-    MpiOperation(MPI_Comm comm, int peer, bool sends, int tag, char *data, uint64_t bytes, uint64_t largest_piece,
-                 double *cancel_until)
+    MpiOperation(MPI_Comm comm, int peer, bool sends, int tag, char *data, uint64_t bytes,
+                 uint64_t largest_piece, double *cancel_until)
         : Operation(peer, sends), cancel_until_(cancel_until) {
         int other = peer == any_peer ? MPI_ANY_SOURCE : peer;
         for (uint64_t begin = 0; begin < bytes || begin == 0; begin += largest_piece) {
@@ -56,7 +56,8 @@ public:
         while (!done()) {
             for (Piece &p : pieces_) {
                 int flag = 0;
-                if (p.request != MPI_REQUEST_NULL && MPI_Test(&p.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+                if (p.request != MPI_REQUEST_NULL &&
+                    MPI_Test(&p.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
                     p.request = MPI_REQUEST_NULL;
                 }
             }
@@ -83,7 +84,8 @@ public:
             if (!flag) return Pending;
             if (!sends) MPI_Get_count(&status, MPI_BYTE, &count);
             if (count != p.count) {
-                set_error(STRETTO_SYSTEM, "%d bytes were sent where %d are expected", count, p.count);
+                set_error(STRETTO_SYSTEM, "%d bytes were sent where %d are expected", count,
+                          p.count);
                 return Failed;
             }
         }
@@ -98,7 +100,8 @@ private:
         int count;
     };
     bool done() const {
-        return std::all_of(pieces_.begin(), pieces_.end(), [](const Piece &p) { return p.request == MPI_REQUEST_NULL; });
+        return std::all_of(pieces_.begin(), pieces_.end(),
+                           [](const Piece &p) { return p.request == MPI_REQUEST_NULL; });
     }
 
     std::vector<Piece> pieces_;
@@ -110,7 +113,9 @@ class MpiTransport final : public MessageTransport {
 public:
     // Takes over the duplicate.
     MpiTransport(int rank, int ranks, const Settings &settings, bool spin, MPI_Comm own)
-        : MessageTransport(rank, ranks, settings, spin), comm_(own), piece_(settings.largest_piece) {}
+        : MessageTransport(rank, ranks, settings, spin),
+          comm_(own),
+          piece_(settings.largest_piece) {}
 
     ~MpiTransport() override {
         close();
@@ -126,7 +131,8 @@ protected:
         return new MpiOperation(comm_, peer, true, tag, from, bytes, piece_, &cancel_until_);
     }
     Operation *start_receive(int peer, int tag, void *data, uint64_t bytes) override {
-        return new MpiOperation(comm_, peer, false, tag, static_cast<char *>(data), bytes, piece_, &cancel_until_);
+        return new MpiOperation(comm_, peer, false, tag, static_cast<char *>(data), bytes, piece_,
+                                &cancel_until_);
     }
 
 private:
@@ -161,9 +167,12 @@ extern "C" int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm) {
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
     if (!initialized || finalized) {
-        return set_error(STRETTO_INVALID, "stretto_comm_from_mpi: called %s", finalized ? "after MPI_Finalize" : "before MPI_Init");
+        return set_error(STRETTO_INVALID, "stretto_comm_from_mpi: called %s",
+                         finalized ? "after MPI_Finalize" : "before MPI_Init");
     }
-    if (mpi == MPI_COMM_NULL) return set_error(STRETTO_INVALID, "stretto_comm_from_mpi: the communicator is MPI_COMM_NULL");
+    if (mpi == MPI_COMM_NULL)
+        return set_error(STRETTO_INVALID,
+                         "stretto_comm_from_mpi: the communicator is MPI_COMM_NULL");
     // A bad STRETTO_TIMEOUT on one rank must not leave the others in MPI_Comm_dup: the verdict is everybody's.
     Settings settings;
     int status = read_settings(&settings), worst = 0, bad = status != 0;
@@ -171,7 +180,10 @@ extern "C" int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm) {
     int code = MPI_Allreduce(&bad, &worst, 1, MPI_INT, MPI_MAX, mpi);
     if (code != MPI_SUCCESS) return set_mpi_error("MPI_Allreduce", code);
     if (status) return set_error_text(status, text);
-    if (worst) return set_error(STRETTO_INVALID, "stretto_comm_from_mpi: another rank's environment is wrong; its text says how");
+    if (worst)
+        return set_error(
+            STRETTO_INVALID,
+            "stretto_comm_from_mpi: another rank's environment is wrong; its text says how");
     MPI_Comm own;
     code = MPI_Comm_dup(mpi, &own);
     if (code != MPI_SUCCESS) return set_mpi_error("MPI_Comm_dup", code);

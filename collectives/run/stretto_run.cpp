@@ -19,7 +19,8 @@
 namespace {
 
 constexpr int most_ranks = 1024;
-constexpr double grace = 5, last_grace = 1;    // seconds after the first failure; between SIGTERM and SIGKILL
+constexpr double grace = 5,
+                 last_grace = 1;  // seconds after the first failure; between SIGTERM and SIGKILL
 constexpr int cannot_start = 127, bad_usage = 2;
 
 const char usage[] =
@@ -31,7 +32,8 @@ const char usage[] =
     "  -n RANKS     how many, 1 to 1024\n"
     "  -h, --help   this text\n"
     "\n"
-    "Exit status: 0 if all ranks succeed, else that of the first rank that failed (128 + number for\n"
+    "Exit status: 0 if all ranks succeed, else that of the first rank that failed (128 + number "
+    "for\n"
     "a signal). After a failure the other ranks have 5 seconds to end, then they are ended.\n"
     "SIGINT and SIGTERM are passed on. When stretto_run is killed, its ranks are killed too.\n";
 
@@ -49,7 +51,8 @@ int parse_ranks(const std::string &text) {
     char *end = nullptr;
     long n = strtol(text.c_str(), &end, 10);
     if (text.empty() || *end || n < 1 || n > most_ranks) {
-        refuse("-n " + text + ": a number of ranks from 1 to " + std::to_string(most_ranks) + " is needed");
+        refuse("-n " + text + ": a number of ranks from 1 to " + std::to_string(most_ranks) +
+               " is needed");
     }
     return int(n);
 }
@@ -139,7 +142,7 @@ private:
         }
         if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            if (getppid() != launcher) _exit(cannot_start);    // it died before the line above
+            if (getppid() != launcher) _exit(cannot_start);  // it died before the line above
             sigprocmask(SIG_SETMASK, &before_, nullptr);
             execvp(program_[0], program_);
             fprintf(stderr, "stretto_run: cannot start %s: %s\n", program_[0], strerror(errno));
@@ -182,7 +185,7 @@ private:
     void end_if_late() {
         if (!alive_ || !deadline_ || now() < deadline_) return;
         end_all(terminated_ ? SIGKILL : SIGTERM);
-        if (!terminated_) end_all(SIGCONT);    // a stopped process sees no SIGTERM
+        if (!terminated_) end_all(SIGCONT);  // a stopped process sees no SIGTERM
         terminated_ = true;
         deadline_ = now() + last_grace;
     }
@@ -195,9 +198,9 @@ private:
 
     const int ranks_;
     char **const program_;
-    std::vector<pid_t> children_;    // 0: has ended
+    std::vector<pid_t> children_;  // 0: has ended
     int alive_ = 0, status_ = 0;
-    double deadline_ = 0;            // 0: all is well
+    double deadline_ = 0;  // 0: all is well
     bool terminated_ = false;
     sigset_t watched_, before_;
 };

@@ -18,7 +18,8 @@ Result count_rounds(std::vector<int> &board, int rank, Transport &t) {
         board[size_t(rank)] = i;
         if (int status = t.barrier()) return result_of(status);
         for (int value : board) {
-            if (value != i) return {1, "round " + std::to_string(i) + ": a rank has " + std::to_string(value)};
+            if (value != i)
+                return {1, "round " + std::to_string(i) + ": a rank has " + std::to_string(value)};
         }
         if (int status = t.barrier()) return result_of(status);
     }
@@ -34,7 +35,9 @@ TEST_CASE("barrier: nobody passes before all have come") {
             CAPTURE(ranks);
             World world(ranks, kind);
             std::vector<int> board(size_t(ranks), 0);
-            for (Result &r : world.each([&](int rank, stretto_comm_t *c) { return count_rounds(board, rank, *c->transport); })) {
+            for (Result &r : world.each([&](int rank, stretto_comm_t *c) {
+                     return count_rounds(board, rank, *c->transport);
+                 })) {
                 CHECK(r.status == 0);
                 CHECK(r.text == "");
             }
@@ -60,8 +63,10 @@ TEST_CASE("barrier: more ranks than cores are quick, and waiting costs no proces
     World world(8);
     std::vector<int> board(8, 0);
     double begin = stretto::runtime::seconds_now();
-    world.each([&](int rank, stretto_comm_t *c) { return count_rounds(board, rank, *c->transport); });
-    CHECK(stretto::runtime::seconds_now() - begin < 2);    // 400 barriers; spinning alone takes 4 ms each
+    world.each(
+        [&](int rank, stretto_comm_t *c) { return count_rounds(board, rank, *c->transport); });
+    CHECK(stretto::runtime::seconds_now() - begin <
+          2);  // 400 barriers; spinning alone takes 4 ms each
 
     std::clock_t before = std::clock();
     world.each([](int rank, stretto_comm_t *c) {
@@ -69,5 +74,5 @@ TEST_CASE("barrier: more ranks than cores are quick, and waiting costs no proces
         return result_of(c->transport->barrier());
     });
     double used = double(std::clock() - before) / CLOCKS_PER_SEC;
-    CHECK(used < 0.1);    // of 7 ranks that waited 0.4 s each
+    CHECK(used < 0.1);  // of 7 ranks that waited 0.4 s each
 }

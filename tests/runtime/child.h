@@ -15,7 +15,7 @@
 
 namespace stretto::test {
 
-using Environment = std::vector<std::pair<std::string, std::string>>;    // an empty value: unset
+using Environment = std::vector<std::pair<std::string, std::string>>;  // an empty value: unset
 
 class Child {
 public:
@@ -80,7 +80,8 @@ public:
 
     // Exit status, 128 + number for a signal; -1 when it has not ended after `seconds`.
     int wait(double seconds = 20) {
-        for (double deadline = runtime::seconds_now() + seconds; runtime::seconds_now() < deadline;) {
+        for (double deadline = runtime::seconds_now() + seconds;
+             runtime::seconds_now() < deadline;) {
             int state;
             if (waitpid(pid_, &state, WNOHANG) == pid_) {
                 pid_ = -1;

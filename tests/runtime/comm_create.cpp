@@ -31,13 +31,15 @@ int allgather(void *context, const void *in, void *out, size_t bytes) {
     memcpy(c->board->data[c->rank], in, bytes);
     c->board->arrived++;
     while (c->board->arrived < c->ranks) usleep(100);
-    for (int q = 0; q < c->ranks; q++) memcpy(static_cast<char *>(out) + size_t(q) * bytes, c->board->data[q], bytes);
+    for (int q = 0; q < c->ranks; q++)
+        memcpy(static_cast<char *>(out) + size_t(q) * bytes, c->board->data[q], bytes);
     return 0;
 }
 
 // Forks the ranks; body returns a rank's line.
 std::vector<std::string> fork_ranks(int ranks, const std::function<std::string(Context &)> &body) {
-    auto *board = static_cast<Board *>(mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto *board = static_cast<Board *>(
+        mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     REQUIRE(board != MAP_FAILED);
     std::vector<pid_t> pids;
     for (int r = 0; r < ranks; r++) {
@@ -56,7 +58,9 @@ std::vector<std::string> fork_ranks(int ranks, const std::function<std::string(C
     return lines;
 }
 
-std::string text_of(int status) { return std::string(stretto_status_name(status)) + " " + stretto_last_error(); }
+std::string text_of(int status) {
+    return std::string(stretto_status_name(status)) + " " + stretto_last_error();
+}
 
 }  // namespace
 
@@ -64,13 +68,17 @@ TEST_CASE("comm_create: a working communicator for 1 to 5 ranks") {
     for (int ranks : {1, 2, 3, 5}) {
         for (std::string &line : fork_ranks(ranks, [](Context &context) -> std::string {
                  stretto_comm_t *c;
-                 if (int status = stretto_comm_create(context.rank, context.ranks, allgather, &context, &c)) return text_of(status);
+                 if (int status =
+                         stretto_comm_create(context.rank, context.ranks, allgather, &context, &c))
+                     return text_of(status);
                  auto *x = static_cast<int *>(stretto_malloc(c, sizeof(int), 0));
                  Place place{x, sizeof(int)};
                  *x = context.rank + 10;
-                 if (int status = c->transport->enter(hashed(describe()), &place, 1)) return text_of(status);
+                 if (int status = c->transport->enter(hashed(describe()), &place, 1))
+                     return text_of(status);
                  int sum = 0;
-                 for (int q = 0; q < context.ranks; q++) sum += *static_cast<int *>(c->transport->at(q, 0));
+                 for (int q = 0; q < context.ranks; q++)
+                     sum += *static_cast<int *>(c->transport->at(q, 0));
                  if (int status = c->transport->leave(true)) return text_of(status);
                  stretto_comm_free(c);
                  int n = context.ranks;
@@ -84,10 +92,12 @@ TEST_CASE("comm_create: a working communicator for 1 to 5 ranks") {
 TEST_CASE("comm_create: ranks that were told different things") {
     for (std::string &line : fork_ranks(2, [](Context &context) {
              stretto_comm_t *c;
-             return text_of(stretto_comm_create(0, 2, allgather, &context, &c));    // both say 0
+             return text_of(stretto_comm_create(0, 2, allgather, &context, &c));  // both say 0
          })) {
-        CHECK(line == "STRETTO_INVALID stretto_comm_create: place 1 of the all-gather is from rank 0; it must be in rank order, each "
-                      "rank once");
+        CHECK(line ==
+              "STRETTO_INVALID stretto_comm_create: place 1 of the all-gather is from rank 0; it "
+              "must be in rank order, each "
+              "rank once");
     }
 }
 
@@ -95,7 +105,8 @@ TEST_CASE("comm_create: an all-gather that fails, arguments that cannot be") {
     stretto_comm_t *c;
     auto failing = [](void *, const void *, void *, size_t) { return 5; };
     CHECK(stretto_comm_create(0, 2, failing, nullptr, &c) == STRETTO_SYSTEM);
-    CHECK(std::string(stretto_last_error()) == "stretto_comm_create: the caller's all-gather returned 5");
+    CHECK(std::string(stretto_last_error()) ==
+          "stretto_comm_create: the caller's all-gather returned 5");
     CHECK(stretto_comm_create(2, 2, failing, nullptr, &c) == STRETTO_INVALID);
     CHECK(std::string(stretto_last_error()) == "stretto_comm_create: rank 2 of 2 ranks");
     CHECK(stretto_comm_create(0, 2, nullptr, nullptr, &c) == STRETTO_INVALID);

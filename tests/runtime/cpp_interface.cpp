@@ -45,13 +45,18 @@ TEST_CASE("run: a rank that returns early is lost to those who wait for it") {
         FAIL("no exception");
     } catch (const RuntimeError &e) {
         CHECK(e.status() == STRETTO_PEER_LOST);
-        CHECK(std::string(e.what()) == "STRETTO_PEER_LOST: rank 1 lost: it has freed its communicator; rank 0 waits for it in "
-                                       "call 0 (barrier)");
+        CHECK(
+            std::string(e.what()) ==
+            "STRETTO_PEER_LOST: rank 1 lost: it has freed its communicator; rank 0 waits for it in "
+            "call 0 (barrier)");
     }
 }
 
 TEST_CASE("threads: an impossible number of ranks") {
-    CHECK_THROWS_WITH_AS(threads(0), "STRETTO_INVALID: stretto_comm_threads: 0 ranks; between 1 and 1024 are possible", RuntimeError);
+    CHECK_THROWS_WITH_AS(
+        threads(0),
+        "STRETTO_INVALID: stretto_comm_threads: 0 ranks; between 1 and 1024 are possible",
+        RuntimeError);
 }
 
 TEST_CASE("view: row-major; dimension 0 is the last index") {
@@ -91,8 +96,10 @@ TEST_CASE("view: mins, const data, types, no elements") {
 
 TEST_CASE("view: what a halide_buffer_t cannot say") {
     float x = 0;
-    CHECK_THROWS_WITH_AS(view(&x, {int64_t(1) << 31}),
-                         "view: dimension 0 has extent 2147483648, min 0 and stride 1; each must fit in 31 bits", RuntimeError);
+    CHECK_THROWS_WITH_AS(
+        view(&x, {int64_t(1) << 31}),
+        "view: dimension 0 has extent 2147483648, min 0 and stride 1; each must fit in 31 bits",
+        RuntimeError);
     CHECK_THROWS_AS(view(&x, {-1}), RuntimeError);
     CHECK_THROWS_AS(view(&x, {2, 2}, {0}), RuntimeError);
     CHECK_THROWS_AS(view(&x, {1, 1, 1, 1, 1, 1, 1, 1, 1}), RuntimeError);

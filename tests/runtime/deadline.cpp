@@ -12,7 +12,8 @@ TEST_CASE("deadline: who has not arrived, and where this rank waits") {
     double begin = stretto::runtime::seconds_now();
     auto results = world.each([](int rank, stretto_comm_t *c) {
         if (rank == 1 || rank == 2) return Result{};
-        if (int status = c->transport->enter(hashed(describe(12)), nullptr, 0)) return result_of(status);
+        if (int status = c->transport->enter(hashed(describe(12)), nullptr, 0))
+            return result_of(status);
         return Result{1, "rank 1 never came"};
     });
     double seconds = stretto::runtime::seconds_now() - begin;
@@ -21,22 +22,27 @@ TEST_CASE("deadline: who has not arrived, and where this rank waits") {
     std::string tail = " waits in call 12 (adam)";
     for (int rank : {0, 3}) {
         CHECK(results[size_t(rank)].status == STRETTO_TIMEOUT);
-        bool from_0 = results[size_t(rank)].text == "ranks 1, 2 have not arrived within 0.3 s (STRETTO_TIMEOUT); rank 0" + tail;
-        bool from_3 = results[size_t(rank)].text == "ranks 1, 2 have not arrived within 0.3 s (STRETTO_TIMEOUT); rank 3" + tail;
+        bool from_0 = results[size_t(rank)].text ==
+                      "ranks 1, 2 have not arrived within 0.3 s (STRETTO_TIMEOUT); rank 0" + tail;
+        bool from_3 = results[size_t(rank)].text ==
+                      "ranks 1, 2 have not arrived within 0.3 s (STRETTO_TIMEOUT); rank 3" + tail;
         CHECK((from_0 || from_3));
-        CHECK(results[size_t(rank)].text == results[0].text);    // the first report is everybody's
+        CHECK(results[size_t(rank)].text == results[0].text);  // the first report is everybody's
     }
     // The late rank learns it too, at once.
     CHECK(world.comms[1]->transport->barrier() == STRETTO_TIMEOUT);
     CHECK(std::string(stretto_last_error()) == results[0].text);
-    for (Result &r : other.each([](int, stretto_comm_t *c) { return result_of(stretto_barrier(c)); })) CHECK(r.status == 0);
+    for (Result &r :
+         other.each([](int, stretto_comm_t *c) { return result_of(stretto_barrier(c)); }))
+        CHECK(r.status == 0);
 }
 
 TEST_CASE("deadline: on messages") {
     Variable timeout("STRETTO_TIMEOUT", "0.2");
     World world(3, World::Messages);
     auto results = world.each([](int rank, stretto_comm_t *c) {
-        return rank == 1 ? Result{} : result_of(c->transport->enter(hashed(describe(12)), nullptr, 0));
+        return rank == 1 ? Result{}
+                         : result_of(c->transport->enter(hashed(describe(12)), nullptr, 0));
     });
     for (int rank : {0, 2}) {
         CHECK(results[size_t(rank)].status == STRETTO_TIMEOUT);
@@ -62,6 +68,7 @@ TEST_CASE("deadline: a bad STRETTO_TIMEOUT is refused when the communicator is m
         stretto_comm_t *c;
         CHECK(stretto_comm_threads(1, &c) == STRETTO_INVALID);
         CHECK(std::string(stretto_last_error()) ==
-              "STRETTO_TIMEOUT=" + std::string(value) + ": a positive number of seconds is needed, such as 300 or 0.5");
+              "STRETTO_TIMEOUT=" + std::string(value) +
+                  ": a positive number of seconds is needed, such as 300 or 0.5");
     }
 }

@@ -15,21 +15,47 @@ using stretto::runtime::read_launch;
 
 namespace {
 
-const char *const all_names[] = {
-    "STRETTO_RANK", "STRETTO_RANKS", "STRETTO_JOB", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-    "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "OMPI_MCA_orte_precondition_transports", "RANK", "WORLD_SIZE",
-    "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "PMI_RANK", "PMI_SIZE",
-    "PMI_FD", "PMI_PORT", "PMI_KVS", "PMI_JOBID", "MPI_LOCALNRANKS", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS",
-    "SLURM_STEP_NUM_NODES", "SLURM_NNODES", "SLURM_JOB_ID", "SLURM_STEP_ID"};
+const char *const all_names[] = {"STRETTO_RANK",
+                                 "STRETTO_RANKS",
+                                 "STRETTO_JOB",
+                                 "OMPI_COMM_WORLD_RANK",
+                                 "OMPI_COMM_WORLD_SIZE",
+                                 "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                 "OMPI_MCA_ess_base_jobid",
+                                 "PMIX_NAMESPACE",
+                                 "OMPI_MCA_orte_precondition_transports",
+                                 "RANK",
+                                 "WORLD_SIZE",
+                                 "LOCAL_WORLD_SIZE",
+                                 "MASTER_ADDR",
+                                 "MASTER_PORT",
+                                 "TORCHELASTIC_RUN_ID",
+                                 "TORCHELASTIC_RESTART_COUNT",
+                                 "PMI_RANK",
+                                 "PMI_SIZE",
+                                 "PMI_FD",
+                                 "PMI_PORT",
+                                 "PMI_KVS",
+                                 "PMI_JOBID",
+                                 "MPI_LOCALNRANKS",
+                                 "SLURM_PROCID",
+                                 "SLURM_NTASKS",
+                                 "SLURM_STEP_NUM_TASKS",
+                                 "SLURM_STEP_NUM_NODES",
+                                 "SLURM_NNODES",
+                                 "SLURM_JOB_ID",
+                                 "SLURM_STEP_ID"};
 
 // Only these variables are set while read_launch runs.
 std::string read(const Environment &set, Launch *launch) {
     std::vector<std::unique_ptr<Variable>> variables;
-    for (const char *name : all_names) variables.push_back(std::make_unique<Variable>(name, nullptr));
-    for (auto &[name, value] : set) variables.push_back(std::make_unique<Variable>(name.c_str(), value.c_str()));
+    for (const char *name : all_names)
+        variables.push_back(std::make_unique<Variable>(name, nullptr));
+    for (auto &[name, value] : set)
+        variables.push_back(std::make_unique<Variable>(name.c_str(), value.c_str()));
     *launch = Launch{};
     std::string text = read_launch(launch) ? stretto_last_error() : "";
-    while (!variables.empty()) variables.pop_back();    // in the reverse order of setting
+    while (!variables.empty()) variables.pop_back();  // in the reverse order of setting
     return text;
 }
 
@@ -42,7 +68,9 @@ Environment only(Environment set) {
 
 void check_job(const std::vector<Environment> &ranks) {
     std::vector<std::unique_ptr<Child>> jobs;
-    for (const Environment &e : ranks) jobs.push_back(std::make_unique<Child>(std::vector<std::string>{RANK_PROGRAM, "hello"}, only(e)));
+    for (const Environment &e : ranks)
+        jobs.push_back(
+            std::make_unique<Child>(std::vector<std::string>{RANK_PROGRAM, "hello"}, only(e)));
     for (size_t r = 0; r < jobs.size(); r++) {
         std::string line;
         CHECK(jobs[r]->line(&line));
@@ -63,10 +91,15 @@ TEST_CASE("environment: whose variables count") {
     CHECK(l.rank == 1);
     CHECK(l.ranks == 4);
     CHECK(l.origin == "torchrun: RANK=1, WORLD_SIZE=4");
-    CHECK(read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}}, &l) == "");
+    CHECK(read({{"SLURM_PROCID", "0"},
+                {"SLURM_NTASKS", "8"},
+                {"OMPI_COMM_WORLD_RANK", "3"},
+                {"OMPI_COMM_WORLD_SIZE", "4"}},
+               &l) == "");
     CHECK(l.launcher == "Open MPI");
     CHECK(l.rank == 3);
-    CHECK(read({{"SLURM_PROCID", "2"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "4"}}, &l) == "");
+    CHECK(read({{"SLURM_PROCID", "2"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "4"}}, &l) ==
+          "");
     CHECK(l.launcher == "Slurm");
     CHECK(l.ranks == 4);
     CHECK(read({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, &l) == "");
@@ -78,36 +111,53 @@ TEST_CASE("environment: whose variables count") {
 TEST_CASE("environment: what is wrong with it") {
     Launch l;
     CHECK(read({{"RANK", "1"}}, &l) ==
-          "RANK=1 is set but WORLD_SIZE is not: set both, as torchrun does, or neither to run as one rank");
+          "RANK=1 is set but WORLD_SIZE is not: set both, as torchrun does, or neither to run as "
+          "one rank");
     CHECK(read({{"WORLD_SIZE", "4"}}, &l) ==
-          "WORLD_SIZE=4 is set but RANK is not: set both, as torchrun does, or neither to run as one rank");
+          "WORLD_SIZE=4 is set but RANK is not: set both, as torchrun does, or neither to run as "
+          "one rank");
     CHECK(read({{"PMI_SIZE", "4"}}, &l) ==
-          "PMI_SIZE=4 is set but PMI_RANK is not: set both, as PMI does, or neither to run as one rank");
+          "PMI_SIZE=4 is set but PMI_RANK is not: set both, as PMI does, or neither to run as one "
+          "rank");
     CHECK(read({{"SLURM_NTASKS", "4"}}, &l) ==
-          "SLURM_NTASKS=4 is set but SLURM_PROCID is not: set both, as Slurm does, or neither to run as one rank");
-    CHECK(read({{"RANK", "4"}, {"WORLD_SIZE", "4"}}, &l) == "torchrun: RANK=4, WORLD_SIZE=4: RANK must be less than WORLD_SIZE");
-    CHECK(read({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}, &l) == "RANK=-1: a whole number of at least 0 is needed");
-    CHECK(read({{"RANK", "one"}, {"WORLD_SIZE", "4"}}, &l) == "RANK=one: a whole number of at least 0 is needed");
-    CHECK(read({{"RANK", "0"}, {"WORLD_SIZE", "0"}}, &l) == "WORLD_SIZE=0: a whole number of at least 1 is needed");
+          "SLURM_NTASKS=4 is set but SLURM_PROCID is not: set both, as Slurm does, or neither to "
+          "run as one rank");
+    CHECK(read({{"RANK", "4"}, {"WORLD_SIZE", "4"}}, &l) ==
+          "torchrun: RANK=4, WORLD_SIZE=4: RANK must be less than WORLD_SIZE");
+    CHECK(read({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}, &l) ==
+          "RANK=-1: a whole number of at least 0 is needed");
+    CHECK(read({{"RANK", "one"}, {"WORLD_SIZE", "4"}}, &l) ==
+          "RANK=one: a whole number of at least 0 is needed");
+    CHECK(read({{"RANK", "0"}, {"WORLD_SIZE", "0"}}, &l) ==
+          "WORLD_SIZE=0: a whole number of at least 1 is needed");
     CHECK(read({{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}, &l) ==
-          "PMI: PMI_RANK=0, PMI_SIZE=4, but neither PMI_FD nor PMI_PORT is set: no mpiexec started this process");
+          "PMI: PMI_RANK=0, PMI_SIZE=4, but neither PMI_FD nor PMI_PORT is set: no mpiexec started "
+          "this process");
     CHECK(read({{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}, {"PMI_FD", "0"}}, &l) ==
           "PMI: PMI_RANK=0, PMI_SIZE=4, but PMI_FD=0 is no socket to an mpiexec");
     CHECK(read({{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "2"}}, &l) ==
-          "torchrun: RANK=0, WORLD_SIZE=4, LOCAL_WORLD_SIZE=2: the ranks are on several hosts; stretto_comm_from_env is for one "
+          "torchrun: RANK=0, WORLD_SIZE=4, LOCAL_WORLD_SIZE=2: the ranks are on several hosts; "
+          "stretto_comm_from_env is for one "
           "host, use stretto_comm_from_mpi");
     CHECK(read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_NNODES", "2"}}, &l) ==
-          "Slurm: SLURM_PROCID=0, SLURM_NTASKS=4, SLURM_NNODES=2: the ranks are on several hosts; stretto_comm_from_env is for one "
+          "Slurm: SLURM_PROCID=0, SLURM_NTASKS=4, SLURM_NNODES=2: the ranks are on several hosts; "
+          "stretto_comm_from_env is for one "
           "host, use stretto_comm_from_mpi");
 }
 
 TEST_CASE("environment: ranks that meet by it") {
-    std::string port = std::to_string(getpid());    // tests may run at the same time
+    std::string port = std::to_string(getpid());  // tests may run at the same time
     check_job({{{"RANK", "0"}, {"WORLD_SIZE", "3"}, {"MASTER_PORT", port}},
                {{"RANK", "1"}, {"WORLD_SIZE", "3"}, {"MASTER_PORT", port}},
                {{"RANK", "2"}, {"WORLD_SIZE", "3"}, {"MASTER_PORT", port}}});
-    check_job({{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", port}, {"SLURM_STEP_ID", "0"}},
-               {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", port}, {"SLURM_STEP_ID", "0"}}});
+    check_job({{{"SLURM_PROCID", "0"},
+                {"SLURM_NTASKS", "2"},
+                {"SLURM_JOB_ID", port},
+                {"SLURM_STEP_ID", "0"}},
+               {{"SLURM_PROCID", "1"},
+                {"SLURM_NTASKS", "2"},
+                {"SLURM_JOB_ID", port},
+                {"SLURM_STEP_ID", "0"}}});
     check_job({{{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}});
     check_job({{}});
 }
@@ -127,14 +177,22 @@ TEST_CASE("environment: peers that do not come, come twice, or count otherwise")
     std::string where = "is each a process on this host that makes the same communicator?";
     auto a = start({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_JOB_ID", job + "a"}});
     auto b = start({{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_JOB_ID", job + "b"}});
-    CHECK(line_of(*a) == "no communicator: STRETTO_TIMEOUT Slurm: SLURM_PROCID=0, SLURM_NTASKS=4: ranks 1-3 did not come within 0.5 "
-                         "s (STRETTO_TIMEOUT); " + where);
-    CHECK(line_of(*b) == "no communicator: STRETTO_TIMEOUT Slurm: SLURM_PROCID=3, SLURM_NTASKS=4: rank 0 did not come within 0.5 s "
-                         "(STRETTO_TIMEOUT); is each rank a process on this host that makes the same communicator?");
+    CHECK(line_of(*a) ==
+          "no communicator: STRETTO_TIMEOUT Slurm: SLURM_PROCID=0, SLURM_NTASKS=4: ranks 1-3 did "
+          "not come within 0.5 "
+          "s (STRETTO_TIMEOUT); " +
+              where);
+    CHECK(
+        line_of(*b) ==
+        "no communicator: STRETTO_TIMEOUT Slurm: SLURM_PROCID=3, SLURM_NTASKS=4: rank 0 did not "
+        "come within 0.5 s "
+        "(STRETTO_TIMEOUT); is each rank a process on this host that makes the same communicator?");
 
     auto c = start({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", job + "c"}});
     stretto::runtime::sleep_microseconds(100'000);
     auto d = start({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", job + "c"}});
-    CHECK(line_of(*d) == "no communicator: STRETTO_INVALID torchrun: RANK=0, WORLD_SIZE=2: another process is rank 0 of this job already");
+    CHECK(line_of(*d) ==
+          "no communicator: STRETTO_INVALID torchrun: RANK=0, WORLD_SIZE=2: another process is "
+          "rank 0 of this job already");
     CHECK(line_of(*c).find("rank 1 did not come within") != std::string::npos);
 }

@@ -22,7 +22,7 @@ TEST_CASE("failure: the first text is everybody's, waiting or computing") {
                 return result_of(t.fail(STRETTO_KERNEL, "kernel 1 returned -14"));
             }
             if (rank != 3) return result_of(t.barrier());
-            for (double begin = seconds_now(); seconds_now() - begin < 5;) {    // chunk after chunk
+            for (double begin = seconds_now(); seconds_now() - begin < 5;) {  // chunk after chunk
                 sleep_microseconds(1000);
                 if (int status = t.poll()) return result_of(status);
             }
@@ -32,8 +32,9 @@ TEST_CASE("failure: the first text is everybody's, waiting or computing") {
             CHECK(r.status == STRETTO_KERNEL);
             CHECK(r.text == "rank 2 failed in call 3 (adam): kernel 1 returned -14");
         }
-        for (Result &r : world.each([](int, stretto_comm_t *c) { return result_of(stretto_barrier(c)); })) {
-            CHECK(r.status == STRETTO_KERNEL);    // broken for good
+        for (Result &r :
+             world.each([](int, stretto_comm_t *c) { return result_of(stretto_barrier(c)); })) {
+            CHECK(r.status == STRETTO_KERNEL);  // broken for good
             CHECK(r.text == results[0].text);
         }
     }
@@ -51,7 +52,8 @@ TEST_CASE("failure: a call returns when its peers have given way, not before") {
             int status = t.fail(STRETTO_KERNEL, "no");
             return storing ? Result{1, "rank 1 is still storing"} : result_of(status);
         }
-        for (double begin = seconds_now(); seconds_now() - begin < 0.2;) ++*static_cast<volatile int *>(t.at(0, 0));
+        for (double begin = seconds_now(); seconds_now() - begin < 0.2;)
+            ++*static_cast<volatile int *>(t.at(0, 0));
         storing = false;
         return result_of(t.poll());
     });
@@ -70,9 +72,9 @@ TEST_CASE("failure: a rank that does not give way; its memory is kept until it d
         auto *x = static_cast<char *>(stretto_malloc(c, bytes, 0));
         Place place{x, bytes};
         if (int status = t.enter(hashed(describe(5)), &place, 1)) return result_of(status);
-        if (rank == 1) {    // stopped in the middle of a chunk
+        if (rank == 1) {  // stopped in the middle of a chunk
             while (step < 2) sleep_microseconds(1000);
-            memset(t.at(0, 0), 0x55, bytes);    // late stores
+            memset(t.at(0, 0), 0x55, bytes);  // late stores
             int status = t.poll();
             step = 3;
             return result_of(status);
@@ -100,7 +102,9 @@ TEST_CASE("failure: a rank that does not give way; its memory is kept until it d
         kept_after = stretto_owns(c, x);
         return result;
     });
-    std::string stuck = "; rank 1 is stopped inside the call and may still write into its buffers, which are kept from reuse";
+    std::string stuck =
+        "; rank 1 is stopped inside the call and may still write into its buffers, which are kept "
+        "from reuse";
     for (int rank : {0, 2}) {
         CHECK(results[size_t(rank)].status == STRETTO_PEER_STUCK);
         const std::string &text = results[size_t(rank)].text;
@@ -119,7 +123,8 @@ TEST_CASE("failure: before a call, as for an argument that is wrong on one rank 
         CAPTURE(kind);
         World world(3, kind);
         auto results = world.each([](int rank, stretto_comm_t *c) {
-            if (rank == 1) return result_of(c->transport->fail(STRETTO_INVALID, "adam: argument g is null"));
+            if (rank == 1)
+                return result_of(c->transport->fail(STRETTO_INVALID, "adam: argument g is null"));
             return result_of(c->transport->enter(hashed(describe()), nullptr, 0));
         });
         for (Result &r : results) {

@@ -34,7 +34,8 @@ TEST_CASE("guard: six threads on one handle: one is inside, the others are told"
     std::vector<std::thread> threads;
     for (int i = 0; i < 6; i++) {
         threads.emplace_back([&] {
-            int status = stretto_barrier(world.comms[0]);    // waits for rank 1, so the first one stays inside
+            int status =
+                stretto_barrier(world.comms[0]);  // waits for rank 1, so the first one stays inside
             if (status == 0) done++;
             if (status == STRETTO_BUSY && busy++ == 0) text = stretto_last_error();
         });
@@ -44,7 +45,9 @@ TEST_CASE("guard: six threads on one handle: one is inside, the others are told"
     for (std::thread &t : threads) t.join();
     CHECK(done == 1);
     CHECK(busy == 5);
-    CHECK(text == "stretto_barrier: the communicator of rank 0 is inside another call; one thread may use a handle at a time");
+    CHECK(text ==
+          "stretto_barrier: the communicator of rank 0 is inside another call; one thread may use "
+          "a handle at a time");
 }
 
 TEST_CASE("guard: a forked child is refused, and its exit hurts nobody") {
@@ -66,9 +69,12 @@ TEST_CASE("guard: a forked child is refused, and its exit hurts nobody") {
     waitpid(child, nullptr, 0);
     REQUIRE(length > 0);
     CHECK(std::string(text) == std::to_string(STRETTO_FORKED) +
-                                   " stretto_barrier: the communicator of rank 0 belongs to the parent process; a forked child "
+                                   " stretto_barrier: the communicator of rank 0 belongs to the "
+                                   "parent process; a forked child "
                                    "must make its own");
-    for (Result &r : world.each([](int, stretto_comm_t *c) { return result_of(stretto_barrier(c)); })) CHECK(r.status == 0);
+    for (Result &r :
+         world.each([](int, stretto_comm_t *c) { return result_of(stretto_barrier(c)); }))
+        CHECK(r.status == 0);
 }
 
 TEST_CASE("guard: a null handle") {

@@ -16,7 +16,8 @@ TEST_CASE("heap: random blocks are aligned, apart, and all of it comes back") {
     int refused = 0;
     for (int i = 0; i < 20000; i++) {
         if (random() % 3) {
-            uint64_t bytes = random() % (random() % 8 ? 2000 : 60000), align = uint64_t(1) << random() % 13;
+            uint64_t bytes = random() % (random() % 8 ? 2000 : 60000), align = uint64_t(1)
+                                                                               << random() % 13;
             uint64_t at = heap.allocate(bytes, align);
             if (at == Heap::none) {
                 refused++;
@@ -28,7 +29,8 @@ TEST_CASE("heap: random blocks are aligned, apart, and all of it comes back") {
             REQUIRE(at + size <= capacity);
             auto next = live.lower_bound(at);
             if (next != live.end()) REQUIRE(at + size <= next->first);
-            if (next != live.begin()) REQUIRE(std::prev(next)->first + std::prev(next)->second <= at);
+            if (next != live.begin())
+                REQUIRE(std::prev(next)->first + std::prev(next)->second <= at);
             live[at] = size;
         } else if (!live.empty()) {
             auto victim = std::next(live.begin(), long(random() % live.size()));
@@ -41,12 +43,13 @@ TEST_CASE("heap: random blocks are aligned, apart, and all of it comes back") {
     CHECK(refused > 0);
     for (auto &block : live) heap.release(block.first);
     CHECK(heap.used() == 0);
-    CHECK(heap.allocate(capacity, 64) == 0);    // one piece again
+    CHECK(heap.allocate(capacity, 64) == 0);  // one piece again
 }
 
 TEST_CASE("heap: the smallest gap that fits is taken") {
     Heap heap(4096);
-    uint64_t a = heap.allocate(1024, 64), b = heap.allocate(64, 64), c = heap.allocate(256, 64), d = heap.allocate(64, 64);
+    uint64_t a = heap.allocate(1024, 64), b = heap.allocate(64, 64), c = heap.allocate(256, 64),
+             d = heap.allocate(64, 64);
     heap.release(a);
     heap.release(c);
     CHECK(heap.allocate(200, 64) == c);
@@ -63,5 +66,5 @@ TEST_CASE("heap: what cannot be") {
     uint64_t at = heap.allocate(0, 64);
     CHECK(heap.size(at) == 64);
     CHECK(heap.release(at));
-    CHECK_FALSE(heap.release(at));    // twice
+    CHECK_FALSE(heap.release(at));  // twice
 }

@@ -25,7 +25,8 @@ TEST_CASE("killed: rank 2 of 4, twenty times") {
         stretto::runtime::sleep_microseconds(10'000 + 1700 * repeat);
         double killed = seconds_now();
         REQUIRE(kill(victim, SIGKILL) == 0);
-        std::string expected = "rank 2 lost: its process " + std::to_string(victim) + " has ended; rank ";
+        std::string expected =
+            "rank 2 lost: its process " + std::to_string(victim) + " has ended; rank ";
         for (int r = 0; r < 3; r++) {
             REQUIRE(job.line(&line));
             CAPTURE(line);
@@ -41,7 +42,8 @@ TEST_CASE("killed: rank 2 of 4, twenty times") {
     }
     std::sort(latencies.begin(), latencies.end());
     double median = latencies[latencies.size() / 2];
-    printf("noticed after %.1f ms (median), %.1f ms (longest)\n", median * 1e3, latencies.back() * 1e3);
+    printf("noticed after %.1f ms (median), %.1f ms (longest)\n", median * 1e3,
+           latencies.back() * 1e3);
     CHECK(median < 0.1);
 }
 
@@ -49,7 +51,10 @@ TEST_CASE("killed: rank 0 leaves by _exit after a barrier (gloo#520)") {
     Child job(run_ranks(2, {"exit_early"}));
     std::string line;
     REQUIRE(job.line(&line));
-    CHECK(std::regex_match(line, std::regex("rank 1: STRETTO_PEER_LOST rank 0 lost: its process [0-9]+ has ended; rank 1 waits for "
-                                            "it in call 1 \\(barrier\\)")));
+    CHECK(std::regex_match(
+        line,
+        std::regex(
+            "rank 1: STRETTO_PEER_LOST rank 0 lost: its process [0-9]+ has ended; rank 1 waits for "
+            "it in call 1 \\(barrier\\)")));
     CHECK(job.wait() == 86);
 }

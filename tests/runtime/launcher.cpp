@@ -64,7 +64,9 @@ TEST_CASE("launcher: after a failure the others have five seconds, then they are
 TEST_CASE("launcher: a program that cannot be started") {
     Child job({STRETTO_RUN, "-n", "2", "./no-such-program"});
     std::vector<std::string> lines = job.lines();
-    CHECK(lines == std::vector<std::string>(2, "stretto_run: cannot start ./no-such-program: No such file or directory"));
+    CHECK(lines ==
+          std::vector<std::string>(
+              2, "stretto_run: cannot start ./no-such-program: No such file or directory"));
     CHECK(job.wait() == 127);
 }
 
@@ -82,10 +84,13 @@ TEST_CASE("launcher: usage") {
         CHECK(job.wait() == 2);
         return lines.empty() ? "" : lines[0];
     };
-    CHECK(first_line({"-n", "0", "true"}) == "stretto_run: -n 0: a number of ranks from 1 to 1024 is needed");
-    CHECK(first_line({"-n", "two", "true"}) == "stretto_run: -n two: a number of ranks from 1 to 1024 is needed");
+    CHECK(first_line({"-n", "0", "true"}) ==
+          "stretto_run: -n 0: a number of ranks from 1 to 1024 is needed");
+    CHECK(first_line({"-n", "two", "true"}) ==
+          "stretto_run: -n two: a number of ranks from 1 to 1024 is needed");
     CHECK(first_line({"-n"}) == "stretto_run: -n needs a number of ranks");
     CHECK(first_line({"true"}) == "stretto_run: how many ranks? Say -n RANKS");
     CHECK(first_line({"-n", "2"}) == "stretto_run: which program?");
-    CHECK(first_line({"--ranks", "2"}) == "stretto_run: unknown option --ranks; the options are -n and --help");
+    CHECK(first_line({"--ranks", "2"}) ==
+          "stretto_run: unknown option --ranks; the options are -n and --help");
 }

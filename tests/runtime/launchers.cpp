@@ -19,7 +19,7 @@ bool found(const std::string &program) {
 void check_launcher(const std::string &launcher) {
     for (int ranks : {1, 2, 4}) {
         for (const char *mode : {"hello", "exchange", "two_communicators"}) {
-            if (ranks == 1 && std::string(mode) == "exchange") continue;    // one rank has no window
+            if (ranks == 1 && std::string(mode) == "exchange") continue;  // one rank has no window
             CAPTURE(launcher);
             CAPTURE(ranks);
             CAPTURE(mode);
@@ -27,8 +27,10 @@ void check_launcher(const std::string &launcher) {
             std::vector<std::string> lines = job.lines(60), expected;
             std::sort(lines.begin(), lines.end());
             for (int r = 0; r < ranks; r++) {
-                expected.push_back("rank " + std::to_string(r) + ": " + (mode == std::string("hello") ? "of " + std::to_string(ranks)
-                                                                        : mode == std::string("exchange") ? "exchanged" : "both"));
+                expected.push_back("rank " + std::to_string(r) + ": " +
+                                   (mode == std::string("hello")      ? "of " + std::to_string(ranks)
+                                    : mode == std::string("exchange") ? "exchanged"
+                                                                      : "both"));
             }
             CHECK(lines == expected);
             CHECK(job.wait() == 0);

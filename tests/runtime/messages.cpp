@@ -19,14 +19,18 @@ TEST_CASE("messages: everybody to everybody, in order, several under way") {
                  std::iota(out.begin(), out.end(), rank * 10000);
                  std::vector<Request> requests;
                  for (int q = 0; q < ranks; q++) {
-                     for (int k = 0; k < count; k++) {    // lengths tell the messages of one tag apart
-                         requests.push_back(t.receive(q, k / 2, &in[size_t((q * count + k) * n)], uint64_t(n - k) * 4));
+                     for (int k = 0; k < count;
+                          k++) {  // lengths tell the messages of one tag apart
+                         requests.push_back(t.receive(q, k / 2, &in[size_t((q * count + k) * n)],
+                                                      uint64_t(n - k) * 4));
                      }
                  }
                  for (int q = 0; q < ranks; q++) {
-                     for (int k = 0; k < count; k++) requests.push_back(t.send(q, k / 2, out.data(), uint64_t(n - k) * 4));
+                     for (int k = 0; k < count; k++)
+                         requests.push_back(t.send(q, k / 2, out.data(), uint64_t(n - k) * 4));
                  }
-                 if (int status = t.progress(requests.data(), int(requests.size()), true)) return result_of(status);
+                 if (int status = t.progress(requests.data(), int(requests.size()), true))
+                     return result_of(status);
                  for (Request &request : requests) {
                      if (request.impl) return Result{1, "a request is not done"};
                  }
@@ -34,7 +38,8 @@ TEST_CASE("messages: everybody to everybody, in order, several under way") {
                      for (int k = 0; k < count; k++) {
                          for (int i = 0; i < n; i++) {
                              int expected = i < n - k ? q * 10000 + i : -1;
-                             if (in[size_t((q * count + k) * n + i)] != expected) return Result{1, "a wrong value"};
+                             if (in[size_t((q * count + k) * n + i)] != expected)
+                                 return Result{1, "a wrong value"};
                          }
                      }
                  }

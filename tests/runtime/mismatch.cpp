@@ -27,25 +27,38 @@ std::string text_when(int odd, const std::function<void(Descriptor &)> &change, 
 TEST_CASE("mismatch: golden texts") {
     for (World::Kind kind : {World::Shared, World::Messages}) {
         CAPTURE(kind);
-        CHECK(text_when(1, [](Descriptor &d) { strcpy(d.name, "lamb"); }, kind) ==
+        CHECK(text_when(
+                  1, [](Descriptor &d) { strcpy(d.name, "lamb"); }, kind) ==
               "ranks differ in what they call: rank 1 has lamb, ranks 0, 2, 3 have adam");
-        CHECK(text_when(0, [](Descriptor &d) { d.program = 0xdef; }, kind) ==
-              "ranks differ in the compiled program of adam: rank 0 has 0xdef, ranks 1-3 have 0xabc as its hash");
-        CHECK(text_when(2, [](Descriptor &d) { d.sequence = 7; }, kind) ==
-              "ranks differ in the number of calls made before this one of adam: rank 2 has 7, ranks 0, 1, 3 have 0");
-        CHECK(text_when(1, [](Descriptor &d) { d.size_count = 1; }, kind) ==
+        CHECK(text_when(
+                  0, [](Descriptor &d) { d.program = 0xdef; }, kind) ==
+              "ranks differ in the compiled program of adam: rank 0 has 0xdef, ranks 1-3 have "
+              "0xabc as its hash");
+        CHECK(text_when(
+                  2, [](Descriptor &d) { d.sequence = 7; }, kind) ==
+              "ranks differ in the number of calls made before this one of adam: rank 2 has 7, "
+              "ranks 0, 1, 3 have 0");
+        CHECK(text_when(
+                  1, [](Descriptor &d) { d.size_count = 1; }, kind) ==
               "ranks differ in the number of sizes of adam: rank 1 has 1, ranks 0, 2, 3 have 2");
-        CHECK(text_when(1, [](Descriptor &d) { d.sizes[0] = 4094; }, kind) ==
+        CHECK(text_when(
+                  1, [](Descriptor &d) { d.sizes[0] = 4094; }, kind) ==
               "ranks differ in size 0 of adam: rank 1 has 4094, ranks 0, 2, 3 have 4096");
-        CHECK(text_when(3, [](Descriptor &d) { d.sizes[1] = 0; }, kind) ==
+        CHECK(text_when(
+                  3, [](Descriptor &d) { d.sizes[1] = 0; }, kind) ==
               "ranks differ in size 1 of adam: rank 3 has 0, ranks 0-2 have 17");
-        CHECK(text_when(3, [](Descriptor &d) { d.scalars[0] = 4; }, kind) ==
+        CHECK(text_when(
+                  3, [](Descriptor &d) { d.scalars[0] = 4; }, kind) ==
               "ranks differ in scalar 0 of adam: rank 3 has 0x4 (4), ranks 0-2 have 0x3 (3)");
-        CHECK(text_when(3, [](Descriptor &d) { d.scalars[1] = 0x3fc999999999999a; }, kind) ==
-              "ranks differ in scalar 1 of adam: rank 3 has 0x3fc999999999999a (0.20000000000000001), "
+        CHECK(text_when(
+                  3, [](Descriptor &d) { d.scalars[1] = 0x3fc999999999999a; }, kind) ==
+              "ranks differ in scalar 1 of adam: rank 3 has 0x3fc999999999999a "
+              "(0.20000000000000001), "
               "ranks 0-2 have 0x3fb999999999999a (0.10000000000000001)");
-        CHECK(text_when(0, [](Descriptor &d) { d.mxcsr = 0x9fc0; }, kind) ==
-              "ranks differ in the floating-point mode (MXCSR) of adam: rank 0 has 0x9fc0 (flush to zero) (denormals are zero), "
+        CHECK(text_when(
+                  0, [](Descriptor &d) { d.mxcsr = 0x9fc0; }, kind) ==
+              "ranks differ in the floating-point mode (MXCSR) of adam: rank 0 has 0x9fc0 (flush "
+              "to zero) (denormals are zero), "
               "ranks 1-3 have 0x1f80");
     }
 }
@@ -58,21 +71,25 @@ TEST_CASE("mismatch: beyond the fields that descriptors have, the hash still tel
              return result_of(c->transport->enter(d, nullptr, 0));
          })) {
         CHECK(r.status == STRETTO_MISMATCH);
-        CHECK(r.text == "ranks differ in a size after the eighth or a scalar after the sixteenth of adam: rank 0 has 0x1, "
-                        "rank 1 has 0x2 as the call's hash");
+        CHECK(r.text ==
+              "ranks differ in a size after the eighth or a scalar after the sixteenth of adam: "
+              "rank 0 has 0x1, "
+              "rank 1 has 0x2 as the call's hash");
     }
 }
 
 TEST_CASE("mismatch: a barrier against a program; broken for good") {
     World world(2);
     auto first = world.each([](int rank, stretto_comm_t *c) {
-        return result_of(rank ? c->transport->enter(hashed(describe()), nullptr, 0) : stretto_barrier(c));
+        return result_of(rank ? c->transport->enter(hashed(describe()), nullptr, 0)
+                              : stretto_barrier(c));
     });
     for (Result &r : first) {
         CHECK(r.status == STRETTO_MISMATCH);
         CHECK(r.text == "ranks differ in what they call: rank 0 has barrier, rank 1 has adam");
     }
-    for (Result &r : world.each([](int, stretto_comm_t *c) { return result_of(stretto_barrier(c)); })) {
+    for (Result &r :
+         world.each([](int, stretto_comm_t *c) { return result_of(stretto_barrier(c)); })) {
         CHECK(r.status == STRETTO_MISMATCH);
         CHECK(r.text == first[0].text);
     }

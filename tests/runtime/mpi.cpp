@@ -32,12 +32,14 @@ std::vector<std::string> from_all(int ranks, const std::vector<std::string> &tex
 TEST_CASE("mpi: messages of all lengths, in one piece and in several") {
     for (int ranks : {1, 2, 3, 5}) {
         CHECK(launch(ranks, "exchange") == from_all(ranks, {"exchanged"}));
-        CHECK(launch(ranks, "exchange", {{"STRETTO_TEST_PIECE", "4096"}}) == from_all(ranks, {"exchanged"}));
+        CHECK(launch(ranks, "exchange", {{"STRETTO_TEST_PIECE", "4096"}}) ==
+              from_all(ranks, {"exchanged"}));
     }
 }
 
 TEST_CASE("mpi: ranks that disagree") {
-    std::string text = "STRETTO_MISMATCH ranks differ in size 0 of adam: rank 1 has 5, ranks 0, 2 have 4";
+    std::string text =
+        "STRETTO_MISMATCH ranks differ in size 0 of adam: rank 1 has 5, ranks 0, 2 have 4";
     CHECK(launch(3, "disagree") == from_all(3, {text, "again: " + text}));
 }
 

@@ -51,11 +51,14 @@ std::string exchange(stretto_comm_t *c) {
             in[size_t(q)].assign(static_cast<size_t>(length), 0);
             requests.push_back(t.receive(q, 5, in[size_t(q)].data(), uint64_t(length)));
         }
-        for (int q = 0; q < ranks; q++) requests.push_back(t.send(q, 5, out.data(), uint64_t(length)));
-        if (int status = t.progress(requests.data(), int(requests.size()), true)) return text_of(status);
+        for (int q = 0; q < ranks; q++)
+            requests.push_back(t.send(q, 5, out.data(), uint64_t(length)));
+        if (int status = t.progress(requests.data(), int(requests.size()), true))
+            return text_of(status);
         for (int q = 0; q < ranks; q++) {
             for (int i = 0; i < length; i++) {
-                if (in[size_t(q)][size_t(i)] != static_cast<unsigned char>(i * 7 + q)) return "a wrong byte";
+                if (in[size_t(q)][size_t(i)] != static_cast<unsigned char>(i * 7 + q))
+                    return "a wrong byte";
             }
         }
         if (int status = t.leave(true)) return text_of(status);
@@ -63,7 +66,9 @@ std::string exchange(stretto_comm_t *c) {
     return "exchanged";
 }
 
-std::string disagree(stretto_comm_t *c) { return text_of(c->transport->enter(call(rank == 1 ? 5 : 4), nullptr, 0)); }
+std::string disagree(stretto_comm_t *c) {
+    return text_of(c->transport->enter(call(rank == 1 ? 5 : 4), nullptr, 0));
+}
 
 // Rank 1 fails, rank 0 waits for a message that never comes, the others for a barrier.
 std::string fail(stretto_comm_t *c) {
@@ -83,14 +88,15 @@ std::string late(stretto_comm_t *c) {
     clock_t before = clock();
     int status = stretto_barrier(c);
     double used = double(clock() - before) / CLOCKS_PER_SEC;
-    return used > 0.2 ? "waiting took " + std::to_string(used) + " s of processor time" : text_of(status);
+    return used > 0.2 ? "waiting took " + std::to_string(used) + " s of processor time"
+                      : text_of(status);
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
     stretto_comm_t *c;
-    if (stretto_comm_from_mpi(MPI_COMM_WORLD, &c) != STRETTO_INVALID) return 4;    // before MPI_Init
+    if (stretto_comm_from_mpi(MPI_COMM_WORLD, &c) != STRETTO_INVALID) return 4;  // before MPI_Init
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (int status = stretto_comm_from_mpi(MPI_COMM_WORLD, &c)) {
@@ -100,7 +106,10 @@ int main(int argc, char **argv) {
     }
     ranks = stretto_comm_ranks(c);
     std::string mode = argc > 1 ? argv[1] : "";
-    say(mode == "exchange" ? exchange(c) : mode == "disagree" ? disagree(c) : mode == "fail" ? fail(c) : late(c));
+    say(mode == "exchange"   ? exchange(c)
+        : mode == "disagree" ? disagree(c)
+        : mode == "fail"     ? fail(c)
+                             : late(c));
     if (mode != "exchange") say("again: " + text_of(stretto_barrier(c)));
     stretto_comm_free(c);
     MPI_Finalize();

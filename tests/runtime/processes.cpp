@@ -32,10 +32,11 @@ TEST_CASE("processes: every rank's stores reach every window") {
     int before = files_in("/dev/shm");
     for (int ranks : {1, 2, 3, 4, 5, 8}) {
         CAPTURE(ranks);
-        if (ranks == 1) continue;    // one rank has no window: any memory is its own
+        if (ranks == 1) continue;  // one rank has no window: any memory is its own
         Child job(run_ranks(ranks, {"exchange"}));
         std::vector<std::string> lines = sorted(job.lines()), expected;
-        for (int r = 0; r < ranks; r++) expected.push_back("rank " + std::to_string(r) + ": exchanged");
+        for (int r = 0; r < ranks; r++)
+            expected.push_back("rank " + std::to_string(r) + ": exchanged");
         CHECK(lines == expected);
         CHECK(job.wait() == 0);
     }
@@ -52,14 +53,18 @@ TEST_CASE("processes: epochs wrap around") {
 
 TEST_CASE("processes: two communicators") {
     Child job(run_ranks(3, {"two_communicators"}));
-    CHECK(sorted(job.lines()) == std::vector<std::string>{"rank 0: both", "rank 1: both", "rank 2: both"});
+    CHECK(sorted(job.lines()) ==
+          std::vector<std::string>{"rank 0: both", "rank 1: both", "rank 2: both"});
     CHECK(job.wait() == 0);
 }
 
 TEST_CASE("processes: ranks that disagree (nccl#1417)") {
     Child job(run_ranks(3, {"disagree"}));
-    std::string text = ": STRETTO_MISMATCH ranks differ in size 0 of sweep: rank 1 has 409598, ranks 0, 2 have 409600";
-    CHECK(sorted(job.lines()) == std::vector<std::string>{"rank 0" + text, "rank 1" + text, "rank 2" + text});
+    std::string text =
+        ": STRETTO_MISMATCH ranks differ in size 0 of sweep: rank 1 has 409598, ranks 0, 2 have "
+        "409600";
+    CHECK(sorted(job.lines()) ==
+          std::vector<std::string>{"rank 0" + text, "rank 1" + text, "rank 2" + text});
 }
 
 TEST_CASE("processes: memory that is not there is refused, not found missing later") {
@@ -69,7 +74,8 @@ TEST_CASE("processes: memory that is not there is refused, not found missing lat
     int host = 0, window = 0;
     for (const std::string &l : lines) {
         host += l.find("stretto_malloc: 34359738368 bytes: the host has ") != std::string::npos;
-        window += l.find("stretto_malloc: 1099511627776 bytes: the heap of this rank has ") != std::string::npos;
+        window += l.find("stretto_malloc: 1099511627776 bytes: the heap of this rank has ") !=
+                  std::string::npos;
     }
     CHECK(host == 2);
     CHECK(window == 2);

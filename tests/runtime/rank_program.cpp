@@ -85,7 +85,8 @@ int exchange(stretto_comm_t *c, int megabytes) {
     auto *x = static_cast<int64_t *>(stretto_malloc(c, size_t(n) * 8, 0));
     if (!x) return report(STRETTO_NO_MEMORY);
     int local = 0;
-    if (!t.reachable(x, uint64_t(n) * 8) || t.reachable(&local, sizeof local) || !stretto_owns(c, x)) {
+    if (!t.reachable(x, uint64_t(n) * 8) || t.reachable(&local, sizeof local) ||
+        !stretto_owns(c, x)) {
         say("reachable() is wrong");
         return 1;
     }
@@ -154,7 +155,8 @@ int stop(stretto_comm_t *c, int) {
     say("ready");
     // x is no longer this rank's, but in a window it can still be read: are there late stores?
     volatile unsigned char *late = x;
-    for (double begin = seconds_now(); late[bytes - 1] != 0x55 && seconds_now() - begin < 10;) sleep_microseconds(1000);
+    for (double begin = seconds_now(); late[bytes - 1] != 0x55 && seconds_now() - begin < 10;)
+        sleep_microseconds(1000);
     bool stored = late[bytes - 1] == 0x55, clean = true;
     for (unsigned char *o : others) {
         for (uint64_t k = 0; k < bytes / 2; k++) clean = clean && o[k] == 0x11;
@@ -164,8 +166,8 @@ int stop(stretto_comm_t *c, int) {
         stretto_free(c, stretto_malloc(c, 1, 0));
         sleep_microseconds(1000);
     }
-    say("late stores: %s, other memory: %s, kept: %s", stored ? "seen" : "none", clean ? "clean" : "OVERWRITTEN",
-        stretto_owns(c, x) ? "yes" : "no longer");
+    say("late stores: %s, other memory: %s, kept: %s", stored ? "seen" : "none",
+        clean ? "clean" : "OVERWRITTEN", stretto_owns(c, x) ? "yes" : "no longer");
     return 0;
 }
 
@@ -174,7 +176,7 @@ int no_memory(stretto_comm_t *c, int) {
     else say("%s", stretto_last_error());
     if (stretto_malloc(c, size_t(1) << 40, 0)) say("a TiB was to be had");
     else say("%s", stretto_last_error());
-    void *p = stretto_malloc(c, 1 << 20, 0);    // refusals leave the heap usable
+    void *p = stretto_malloc(c, 1 << 20, 0);  // refusals leave the heap usable
     if (!p) return 1;
     memset(p, 1, 1 << 20);
     return report(stretto_barrier(c)) ? 1 : 0;
@@ -184,7 +186,9 @@ int two_communicators(stretto_comm_t *c, int) {
     stretto_comm_t *second;
     if (report(stretto_comm_from_env(&second))) return 1;
     for (int i = 0; i < 100; i++) {
-        if (report(stretto_barrier(c)) || report(stretto_barrier(second)) || report(stretto_barrier(second))) return 1;
+        if (report(stretto_barrier(c)) || report(stretto_barrier(second)) ||
+            report(stretto_barrier(second)))
+            return 1;
     }
     stretto_comm_free(c);
     if (report(stretto_barrier(second))) return 1;
@@ -232,7 +236,9 @@ int latency(stretto_comm_t *c, int rounds) {
         double barrier = (seconds_now() - begin) / rounds * 1e6;
         begin = seconds_now();
         for (int i = 0; i < rounds; i++) {
-            if (report(c->transport->enter(call(0), nullptr, 0)) || report(c->transport->leave(true))) return 1;
+            if (report(c->transport->enter(call(0), nullptr, 0)) ||
+                report(c->transport->leave(true)))
+                return 1;
         }
         double sweep = (seconds_now() - begin) / rounds * 1e6;
         if (rank == 0) say("bare %.3f barrier %.3f sweep %.3f", bare, barrier, sweep);
@@ -249,8 +255,15 @@ int fail_after_start(stretto_comm_t *, int code) {
 
 int main(int argc, char **argv) {
     const std::map<std::string, std::function<int(stretto_comm_t *, int)>> modes = {
-        {"hello", hello}, {"loop", loop}, {"exit_early", exit_early}, {"exchange", exchange}, {"stop", stop},
-        {"no_memory", no_memory}, {"two_communicators", two_communicators}, {"disagree", disagree}, {"latency", latency},
+        {"hello", hello},
+        {"loop", loop},
+        {"exit_early", exit_early},
+        {"exchange", exchange},
+        {"stop", stop},
+        {"no_memory", no_memory},
+        {"two_communicators", two_communicators},
+        {"disagree", disagree},
+        {"latency", latency},
         {"fail", fail_after_start},
     };
     auto mode = modes.find(argc > 1 ? argv[1] : "");

@@ -29,7 +29,8 @@ inline Result result_of(int status) { return {status, status ? stretto_last_erro
 
 class World {
 public:
-    enum Kind { Shared, Messages };
+    enum Kind { Shared,
+                Messages };
     explicit World(int ranks, Kind kind = Shared) : comms(size_t(ranks)) {
         int status = kind == Shared ? stretto_comm_threads(ranks, comms.data())
                                     : runtime::make_message_comms(ranks, comms.data());
@@ -86,7 +87,7 @@ inline Descriptor describe(uint32_t sequence = 0) {
     d.sizes[1] = 17;
     d.scalar_count = 2;
     d.scalars[0] = 3;
-    d.scalars[1] = 0x3fb999999999999a;    // 0.1
+    d.scalars[1] = 0x3fb999999999999a;  // 0.1
     d.mxcsr = 0x1f80;
     return d;
 }

@@ -28,8 +28,11 @@ void check_one(Child &job) {
             ready++;
         } else {
             reports++;
-            CHECK(line.find("STRETTO_PEER_STUCK rank 1 has not arrived within 0.3 s (STRETTO_TIMEOUT); rank ") != std::string::npos);
-            CHECK(line.find("waits in call 5 (sweep), barrier 1; rank 1 is stopped inside the call") != std::string::npos);
+            CHECK(line.find("STRETTO_PEER_STUCK rank 1 has not arrived within 0.3 s "
+                            "(STRETTO_TIMEOUT); rank ") != std::string::npos);
+            CHECK(line.find(
+                      "waits in call 5 (sweep), barrier 1; rank 1 is stopped inside the call") !=
+                  std::string::npos);
         }
     }
     CHECK(reports == 2);
@@ -40,8 +43,10 @@ void check_one(Child &job) {
     for (int i = 0; i < 3; i++) {
         REQUIRE(job.line(&line));
         CAPTURE(line);
-        bool late = line.find("late stores: seen, other memory: clean, kept: no longer") != std::string::npos;
-        bool up = line.find("rank 1: woken STRETTO_TIMEOUT rank 1 has not arrived") != std::string::npos;
+        bool late = line.find("late stores: seen, other memory: clean, kept: no longer") !=
+                    std::string::npos;
+        bool up =
+            line.find("rank 1: woken STRETTO_TIMEOUT rank 1 has not arrived") != std::string::npos;
         CHECK((late || up));
         clean += late;
         woken += up;
@@ -54,10 +59,11 @@ void check_one(Child &job) {
 }  // namespace
 
 TEST_CASE("stopped: twenty times") {
-    for (int batch = 0; batch < 5; batch++) {    // they mostly sleep
+    for (int batch = 0; batch < 5; batch++) {  // they mostly sleep
         std::vector<std::unique_ptr<Child>> jobs;
         for (int i = 0; i < 4; i++) {
-            jobs.push_back(std::make_unique<Child>(run_ranks(3, {"stop"}), Environment{{"STRETTO_TIMEOUT", "0.3"}}));
+            jobs.push_back(std::make_unique<Child>(run_ranks(3, {"stop"}),
+                                                   Environment{{"STRETTO_TIMEOUT", "0.3"}}));
         }
         for (auto &job : jobs) check_one(*job);
     }

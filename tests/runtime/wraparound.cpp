@@ -28,9 +28,11 @@ TEST_CASE("ten calls across each wrap-around") {
                  for (uint32_t i = 0; i < 10; i++) {
                      mine[0] = rank * 100 + i;
                      Place place{mine, sizeof mine};
-                     if (int status = t.enter(hashed(describe(i)), &place, 1)) return result_of(status);
+                     if (int status = t.enter(hashed(describe(i)), &place, 1))
+                         return result_of(status);
                      for (int q = 0; q < 3; q++) {
-                         if (*static_cast<int64_t *>(t.at(q, 0)) != int64_t(q * 100 + i)) return Result{1, "a stale value"};
+                         if (*static_cast<int64_t *>(t.at(q, 0)) != int64_t(q * 100 + i))
+                             return Result{1, "a stale value"};
                      }
                      if (int status = t.leave(true)) return result_of(status);
                  }
@@ -47,6 +49,7 @@ TEST_CASE("a start that is no 32-bit number is refused") {
         Variable epoch("STRETTO_TEST_EPOCH", start);
         stretto_comm_t *c;
         CHECK(stretto_comm_threads(1, &c) == STRETTO_INVALID);
-        CHECK(std::string(stretto_last_error()) == "STRETTO_TEST_EPOCH=" + std::string(start) + ": a 32-bit unsigned number is needed");
+        CHECK(std::string(stretto_last_error()) ==
+              "STRETTO_TEST_EPOCH=" + std::string(start) + ": a 32-bit unsigned number is needed");
     }
 }
