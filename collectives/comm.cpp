@@ -14,7 +14,8 @@ namespace {
 
 std::atomic<uint32_t> generation{0};
 
-// Registered when the library is loaded: a child that was forked before its parent made a communicator is fine either way.
+// Registered when the library is loaded: a child that was forked before its parent made a
+// communicator is fine either way.
 const int registered =
     pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
 
@@ -79,7 +80,8 @@ uint32_t floating_point_mode() {
 }
 
 uint64_t hash_bytes(const void *data, uint64_t bytes, uint64_t seed) {
-    // Multiply and fold, eight bytes at a time (as in wyhash); the length goes in, so that padding cannot collide.
+    // Multiply and fold, eight bytes at a time (as in wyhash); the length goes in, so that padding
+    // cannot collide.
     auto mix = [](uint64_t a, uint64_t b) {
         __uint128_t product = __uint128_t(a) * b;
         return uint64_t(product) ^ uint64_t(product >> 64);
@@ -129,7 +131,8 @@ int stretto_barrier(stretto_comm_t *comm) {
     Descriptor d = describe(comm, "barrier");
     comm->sequence++;
     comm->stats.barriers++;
-    // An enter is a barrier, and the next one writes the other descriptor: nobody has to wait a second time.
+    // An enter is a barrier, and the next one writes the other descriptor: nobody has to wait a
+    // second time.
     if (int status = comm->transport->enter(d, nullptr, 0)) return status;
     return comm->transport->leave(false);
 }

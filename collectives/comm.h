@@ -1,4 +1,5 @@
-// What a communicator handle is: one rank's transport, counters, and the guard that lets one thread use it at a time.
+// What a communicator handle is: one rank's transport, counters, and the guard that lets one thread
+// use it at a time.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -26,8 +27,8 @@ namespace stretto::runtime {
 // Goes up by one in a forked child, which must not touch its parent's communicators.
 uint32_t fork_generation();
 
-// Exclusive use of a handle for one call. status() is 0, or STRETTO_INVALID (null handle), STRETTO_BUSY, STRETTO_FORKED
-// with the text set; then the caller returns it and touches nothing.
+// Exclusive use of a handle for one call. status() is 0, or STRETTO_INVALID (null handle),
+// STRETTO_BUSY, STRETTO_FORKED with the text set; then the caller returns it and touches nothing.
 //     CommUse use(comm, "adam");
 //     if (use.status()) return use.status();
 class CommUse {
@@ -43,10 +44,12 @@ private:
     int status_;
 };
 
-// The control word of the SSE unit (flush-to-zero, rounding), 0 on other processors: Descriptor::mxcsr.
+// The control word of the SSE unit (flush-to-zero, rounding), 0 on other processors:
+// Descriptor::mxcsr.
 uint32_t floating_point_mode();
 
-// 64-bit hash for descriptors, job keys and names; not cryptographic. Chain by passing the last result as `seed`.
+// 64-bit hash for descriptors, job keys and names; not cryptographic. Chain by passing the last
+// result as `seed`.
 uint64_t hash_bytes(const void *data, uint64_t bytes, uint64_t seed = 0);
 
 }  // namespace stretto::runtime

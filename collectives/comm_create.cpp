@@ -1,4 +1,5 @@
-// Ranks that are processes of one host: by their launcher's environment, or by the caller's all-gather.
+// Ranks that are processes of one host: by their launcher's environment, or by the caller's
+// all-gather.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,7 +125,8 @@ extern "C" int stretto_comm_from_env(stretto_comm_t **comm) {
     if (!comm) return set_error(STRETTO_INVALID, "stretto_comm_from_env: comm is null");
     Launch launch;
     if (int status = read_launch(&launch)) return status;
-    // A process may make several communicators, all ranks in the same order: each gets a name of its own.
+    // A process may make several communicators, all ranks in the same order: each gets a name of
+    // its own.
     static std::atomic<unsigned> made{0};
     std::string key = launch.launcher + "\n" + launch.job + "user " + std::to_string(geteuid()) +
                       "\nranks " + std::to_string(launch.ranks) + "\nnumber " +

@@ -63,7 +63,8 @@ double cgroup_quota() {
 cpu_set_t allowed_cores() {
     cpu_set_t mask;
     CPU_ZERO(&mask);
-    // More than 1024 processors: the call fails and one core is assumed, which only makes waits yield sooner.
+    // More than 1024 processors: the call fails and one core is assumed, which only makes waits
+    // yield sooner.
     if (sched_getaffinity(0, sizeof mask, &mask) != 0) CPU_SET(0, &mask);
     return mask;
 }

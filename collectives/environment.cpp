@@ -24,7 +24,8 @@ struct Convention {
     std::initializer_list<const char *> job;            // together unique to the job
 };
 
-// In this order: mpirun under Slurm leaves Slurm's variables as they are, torchrun under mpirun none of its own.
+// In this order: mpirun under Slurm leaves Slurm's variables as they are, torchrun under mpirun
+// none of its own.
 const Convention conventions[] = {
     {"stretto_run", {"STRETTO_RANK"}, {"STRETTO_RANKS"}, {}, {}, {"STRETTO_JOB"}},
     {"Open MPI",
@@ -87,7 +88,8 @@ std::string start_time(int pid) {
     return field;
 }
 
-// MPICH's mpiexec names nothing that is unique to the job, but holds the other end of the socket PMI_FD of each rank.
+// MPICH's mpiexec names nothing that is unique to the job, but holds the other end of the socket
+// PMI_FD of each rank.
 int pmi_job(const Launch &launch, std::string *job) {
     Variable fd_variable = first_set({"PMI_FD"});
     if (!fd_variable) {

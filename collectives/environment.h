@@ -12,8 +12,8 @@ struct Launch {
     std::string job;     // what the launcher makes unique to the job
 };
 
-// 0, or STRETTO_INVALID: a variable is missing, no number, out of range, or ranks are on several hosts. The text names the
-// variable and its value.
+// 0, or STRETTO_INVALID: a variable is missing, no number, out of range, or ranks are on several
+// hosts. The text names the variable and its value.
 int read_launch(Launch *launch);
 
 }  // namespace stretto::runtime

@@ -1,5 +1,6 @@
-// The memory that the ranks of a communicator share to agree: signal lines, descriptors, places, the abort word.
-// It is the same for threads (plain memory) and for processes (a memfd); all-zero bytes are a valid beginning.
+// The memory that the ranks of a communicator share to agree: signal lines, descriptors, places,
+// the abort word. It is the same for threads (plain memory) and for processes (a memfd); all-zero
+// bytes are a valid beginning.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -33,7 +34,8 @@ struct alignas(128) Page {
 };
 
 struct alignas(128) Control {
-    // The first failure: code (16 bits, negated status), rank (16), sequence (32); 0: none. Never cleared.
+    // The first failure: code (16 bits, negated status), rank (16), sequence (32); 0: none. Never
+    // cleared.
     std::atomic<uint64_t> abort;
     int32_t ranks;
     int32_t usable_cores;  // by all ranks together

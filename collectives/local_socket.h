@@ -1,5 +1,5 @@
-// Unix sockets by which the processes of a job find each other and hand over file descriptors. Abstract names: nothing is
-// left in a file system. Messages keep their boundaries.
+// Unix sockets by which the processes of a job find each other and hand over file descriptors.
+// Abstract names: nothing is left in a file system. Messages keep their boundaries.
 #pragma once
 #include <string>
 #include <vector>
@@ -22,8 +22,8 @@ int check_peer_user(const Fd &socket);
 int send_message(const Fd &socket, const void *data, size_t bytes,
                  const std::vector<int> &descriptors);
 
-// Exactly `bytes` and `descriptors` descriptors, else STRETTO_SYSTEM. STRETTO_TIMEOUT at the deadline, STRETTO_PEER_LOST if
-// the other end has closed; both without a text of their own.
+// Exactly `bytes` and `descriptors` descriptors, else STRETTO_SYSTEM. STRETTO_TIMEOUT at the
+// deadline, STRETTO_PEER_LOST if the other end has closed; both without a text of their own.
 int receive_message(const Fd &socket, void *data, size_t bytes, size_t descriptors,
                     std::vector<Fd> *received, double deadline);
 

@@ -16,7 +16,8 @@ namespace {
 
 class LoopbackOperation;
 
-// Sends and receives that have found no partner yet, by the rank that receives, in the order they were started.
+// Sends and receives that have found no partner yet, by the rank that receives, in the order they
+// were started.
 struct Mailbox {
     std::mutex mutex;
     std::list<LoopbackOperation *> sends, receives;

@@ -111,7 +111,8 @@ void *WindowMemory::allocate(uint64_t bytes, uint64_t align) {
     return own_ + offset;
 }
 
-// Memory is taken now, where it can be refused: later, a page that is not there is a SIGBUS in some peer.
+// Memory is taken now, where it can be refused: later, a page that is not there is a SIGBUS in some
+// peer.
 bool WindowMemory::populate(uint64_t end) {
     static const uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));
     end = std::min((end + page - 1) / page * page, stride_);

@@ -14,7 +14,8 @@
 namespace stretto::runtime {
 namespace {
 
-// A round of the all-to-all agreement has a tag of its own, so that two calls in a row cannot be confused.
+// A round of the all-to-all agreement has a tag of its own, so that two calls in a row cannot be
+// confused.
 enum Tags {
     enter_tag = most_user_tags,
     barrier_tag = enter_tag + 32,
@@ -142,8 +143,8 @@ int MessageTransport::exchange(int to, int from, int tag, const void *out, void 
     return progress(both, 2, true);
 }
 
-// In round k each rank tells the rank 2^k further on what it knows of itself and the ranks before it: after log2 P rounds
-// everybody knows of everybody whether all hashes are equal.
+// In round k each rank tells the rank 2^k further on what it knows of itself and the ranks before
+// it: after log2 P rounds everybody knows of everybody whether all hashes are equal.
 int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
     if (int status = poll()) return status;
     sequence_ = descriptor.sequence;
@@ -220,8 +221,9 @@ int MessageTransport::report(int status, const std::string &text) {
         if (Operation *op = start_send(q, note_tag, outgoing_.get(), sizeof(Note)))
             notes_.emplace_back(op);
     }
-    // A network that does not buffer needs this rank's help until a note is taken; who takes none now finds it later. Others
-    // may have failed at the same time and wait alike: their notes are taken, too.
+    // A network that does not buffer needs this rank's help until a note is taken; who takes none
+    // now finds it later. Others may have failed at the same time and wait alike: their notes are
+    // taken, too.
     std::unique_ptr<Operation> others;
     auto taken = [](const std::unique_ptr<Operation> &op) {
         return op->test() != Operation::Pending;

@@ -1,5 +1,5 @@
-// The transport of ranks that exchange messages: agreement, deadlines and failure over any network that can send and
-// receive. MPI is one (stretto_mpi), threads that copy another (loopback.h).
+// The transport of ranks that exchange messages: agreement, deadlines and failure over any network
+// that can send and receive. MPI is one (stretto_mpi), threads that copy another (loopback.h).
 #pragma once
 #include <memory>
 #include <string>
@@ -53,7 +53,8 @@ protected:
     // spin: every rank of this host has a core of its own, so waiting need not give it away.
     MessageTransport(int rank, int ranks, const Settings &settings, bool spin);
 
-    // What a network provides. Null: it failed, with the text set. peer may be any_peer in start_receive.
+    // What a network provides. Null: it failed, with the text set. peer may be any_peer in
+    // start_receive.
     virtual Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) = 0;
     virtual Operation *start_receive(int peer, int tag, void *data, uint64_t bytes) = 0;
 
@@ -88,7 +89,7 @@ private:
     std::unique_ptr<Note> incoming_ = std::make_unique<Note>(),
                           outgoing_ = std::make_unique<Note>();
     std::vector<std::unique_ptr<Operation>> notes_;  // this rank's, not yet taken
-    int status_ = 0;                                 // of the first failure; the communicator is broken
+    int status_ = 0;                                 // of the first failure
     std::string text_;
     bool inside_ = false;  // between enter and leave
     std::string name_;     // of the call under way

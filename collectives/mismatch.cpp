@@ -19,7 +19,8 @@ std::string hexadecimal(uint64_t value) {
     return text;
 }
 
-// A scalar is a bit pattern without a type here: small integers and ordinary floats are recognised, bits always shown.
+// A scalar is a bit pattern without a type here: small integers and ordinary floats are recognised,
+// bits always shown.
 std::string scalar(uint64_t bits) {
     std::string text = hexadecimal(bits);
     double as_double;
@@ -48,7 +49,8 @@ std::string mxcsr(uint32_t value) {
     return text + rounding[value >> 13 & 3];
 }
 
-// "rank 1 has 5, ranks 0, 2-3 have 4", the smallest group first; empty when all ranks have the same.
+// "rank 1 has 5, ranks 0, 2-3 have 4", the smallest group first; empty when all ranks have the
+// same.
 std::string compare(const std::vector<const Descriptor *> &ranks, const Value &value) {
     std::vector<std::pair<std::string, std::vector<int>>> groups;
     for (int r = 0; r < int(ranks.size()); r++) {

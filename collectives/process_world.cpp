@@ -1,6 +1,7 @@
 // Rank 0 listens, the others come to it. Three rounds:
 //     hello   rank -> 0   who I am; my heap's file and my process handle
-//     plan    0 -> rank   the size of heaps; the control file; then, one message a rank, everybody's file and handle
+//     plan    0 -> rank   the size of heaps; the control file; then everybody's file and handle,
+//                         one message a rank
 //     ready   rank -> 0   mapped, or why not;    go    0 -> rank   all are, or why not
 #include "process_world.h"
 
@@ -201,7 +202,8 @@ private:
         return STRETTO_OK;
     }
 
-    // A process that has come and says who it is. One that does not speak the protocol is sent away, no more.
+    // A process that has come and says who it is. One that does not speak the protocol is sent
+    // away, no more.
     int welcome(Fd socket, int *arrived) {
         Message hello;
         std::vector<Fd> fds;

@@ -1,5 +1,5 @@
-// How processes on one host become the ranks of a world: they meet at an abstract unix socket, exchange memory and
-// process handles, and map each other's heaps.
+// How processes on one host become the ranks of a world: they meet at an abstract unix socket,
+// exchange memory and process handles, and map each other's heaps.
 #pragma once
 #include <string>
 
@@ -16,7 +16,8 @@ struct Meeting {
         origin;  // where rank and ranks come from, for texts: "torchrun: RANK=1, WORLD_SIZE=4"
 };
 
-// Waits for all ranks, settings.timeout seconds at most. On failure every rank that has come gets the same text.
+// Waits for all ranks, settings.timeout seconds at most. On failure every rank that has come gets
+// the same text.
 int meet(const Meeting &meeting, const Settings &settings, SharedWorld *world);
 
 // "stretto-" and 32 hexadecimal digits.

@@ -1,4 +1,5 @@
-// What the environment sets for the runtime. Read once, when a communicator is made; a bad value is an error there.
+// What the environment sets for the runtime. Read once, when a communicator is made; a bad value is
+// an error there.
 #pragma once
 #include <cstdint>
 

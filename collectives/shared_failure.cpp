@@ -1,9 +1,11 @@
-// Failure among ranks that share memory: who is lost or late, the abort word, acknowledgement, quarantine.
+// Failure among ranks that share memory: who is lost or late, the abort word, acknowledgement,
+// quarantine.
 //
-// A failing call must not return while a peer may still store into the caller's buffers. Each rank says in its page
-// whether it is `inside` a call; a rank that learns of the failure clears that and touches no peer's memory any more. The
-// others wait for it, or for its death. A rank that is only stopped can do neither: after a second the call returns
-// STRETTO_PEER_STUCK, and the buffers of the call stay out of circulation until that rank has woken and given way.
+// A failing call must not return while a peer may still store into the caller's buffers. Each rank
+// says in its page whether it is `inside` a call; a rank that learns of the failure clears that and
+// touches no peer's memory any more. The others wait for it, or for its death. A rank that is only
+// stopped can do neither: after a second the call returns STRETTO_PEER_STUCK, and the buffers of
+// the call stay out of circulation until that rank has woken and given way.
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -46,7 +48,8 @@ std::string SharedTransport::place_in_call() const {
     return barriers_ ? text + ", barrier " + std::to_string(barriers_) : text;
 }
 
-// Has the peer's process ended? kill(pid, 0) would call a zombie alive; threads are never seen to end.
+// Has the peer's process ended? kill(pid, 0) would call a zombie alive; threads are never seen to
+// end.
 bool SharedTransport::ended(int peer) const {
     if (world_.processes.empty() || !world_.processes[peer].valid()) return false;
     pollfd p{world_.processes[peer].get(), POLLIN, 0};
@@ -98,7 +101,8 @@ int SharedTransport::fail(int status, const char *text) {
                               (in_call ? " in " + place_in_call() : "") + ": " + text);
 }
 
-// The first report of all ranks stands; the text is complete before the word says that there is one.
+// The first report of all ranks stands; the text is complete before the word says that there is
+// one.
 int SharedTransport::report(int status, const std::string &text) {
     if (!aborted()) {
         Page &mine = page(rank());
@@ -115,7 +119,8 @@ int SharedTransport::report(int status, const std::string &text) {
 
 int SharedTransport::poll() { return aborted() ? broken() : STRETTO_OK; }
 
-// Acknowledges the failure, waits for the peers to do the same, and gives the first failure's status and text.
+// Acknowledges the failure, waits for the peers to do the same, and gives the first failure's
+// status and text.
 int SharedTransport::broken() {
     uint64_t word = control_.abort.load(std::memory_order_acquire);
     std::string text = page(rank_in(word)).text;
@@ -134,7 +139,8 @@ int SharedTransport::broken() {
     return set_error_text(status_in(word), text);
 }
 
-// Waits until no peer can touch this rank's memory any more, a second at most; returns those that still can.
+// Waits until no peer can touch this rank's memory any more, a second at most; returns those that
+// still can.
 std::vector<int> SharedTransport::settle() {
     double begin = seconds_now();
     std::vector<int> stuck;

@@ -16,10 +16,12 @@ namespace {
 
 constexpr uint64_t no_place = UINT64_MAX;
 
-// Measured with 8 ranks on 2 cores: 6.1 us a barrier with 50 yields before sleeping, 4 ms with spinning alone.
+// Measured with 8 ranks on 2 cores: 6.1 us a barrier with 50 yields before sleeping, 4 ms with
+// spinning alone.
 constexpr int spins_when_cores_suffice = 2000, yields = 50;
-// With a core for each rank, two ranks may still be put on the same one (something else is running): each then spins
-// while the other could run, 70 us a barrier instead of 0.7. When giving way at once brings the peer, spin less.
+// With a core for each rank, two ranks may still be put on the same one (something else is
+// running): each then spins while the other could run, 70 us a barrier instead of 0.7. When giving
+// way at once brings the peer, spin less.
 constexpr int fewest_spins = 16, telling_yields = 2;
 constexpr long tick_nanoseconds = 20'000'000;
 
@@ -70,8 +72,8 @@ int SharedTransport::enter(const Descriptor &descriptor, const Place *places, in
     if (count < 0 || count > max_places) {
         return fail(STRETTO_INVALID, "more than 64 buffers in one call can be reached by peers");
     }
-    // A peer may still read what the last enter published, but nothing older: it signalled this rank's last enter after it
-    // was done with the one before. Hence two of everything, in turn.
+    // A peer may still read what the last enter published, but nothing older: it signalled this
+    // rank's last enter after it was done with the one before. Hence two of everything, in turn.
     parity_ = int(enters_++ & 1);
     count_ = count;
     barriers_ = 0;
@@ -94,7 +96,8 @@ int SharedTransport::enter(const Descriptor &descriptor, const Place *places, in
         (i < near_places ? mine.place[parity_] : details.place[parity_])[i] = value;
         details.bytes[parity_][i] = value == no_place ? 0 : places[i].bytes;
     }
-    // Seen by whoever sees the signal: from there on this rank has to be waited for before its peers give up their memory.
+    // Seen by whoever sees the signal: from there on this rank has to be waited for before its
+    // peers give up their memory.
     details.inside.store(1, std::memory_order_relaxed);
     signal();
     bool same = true;
@@ -105,7 +108,8 @@ int SharedTransport::enter(const Descriptor &descriptor, const Place *places, in
         }
         same &= line(q).hash[parity_] == descriptor.hash;
     }
-    // A failure that came first must be seen before any memory of a peer is touched: that peer may have left because of it.
+    // A failure that came first must be seen before any memory of a peer is touched: that peer may
+    // have left because of it.
     if (aborted()) return broken();
     return same ? STRETTO_OK : mismatch();
 }
@@ -134,8 +138,8 @@ int SharedTransport::leave(bool wait) {
     return status;
 }
 
-// The exchange is a full barrier: it orders the signal before the look at `sleepers`, as a waiter orders its entry there
-// before its last look at the epoch. One of the two sees the other.
+// The exchange is a full barrier: it orders the signal before the look at `sleepers`, as a waiter
+// orders its entry there before its last look at the epoch. One of the two sees the other.
 void SharedTransport::signal() {
     Line &mine = line(rank());
     mine.epoch.exchange(++epoch_, std::memory_order_seq_cst);

@@ -1,4 +1,5 @@
-// The transport of ranks that share memory, threads and processes alike: signal lines, waiting, failure.
+// The transport of ranks that share memory, threads and processes alike: signal lines, waiting,
+// failure.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -80,7 +81,8 @@ private:
     int parity_ = 0, count_ = 0, barriers_ = 0;
     std::vector<char *> windows_;
 
-    // Memory that a stopped peer may still write to: not to be given out again before it has acknowledged.
+    // Memory that a stopped peer may still write to: not to be given out again before it has
+    // acknowledged.
     std::mutex quarantine_;
     std::vector<int> stuck_;
     std::vector<std::pair<uintptr_t, uintptr_t>> held_;  // begin, end of the failed call's places

@@ -1,4 +1,5 @@
-// C++ over stretto_runtime.h: communicators that free themselves, ranks as threads, row-major views, exceptions.
+// C++ over stretto_runtime.h: communicators that free themselves, ranks as threads, row-major
+// views, exceptions.
 //
 //     stretto::run(stretto::threads(4), [&](stretto::Communicator &c) {
 //         adam(c, stretto::view(g[c.rank()], {n}), ...);
@@ -68,8 +69,8 @@ public:
     stretto_comm_t *get() const { return comm_; }
     operator stretto_comm_t *() const { return comm_; }
 
-    // Memory that peers reach without a copy, count elements, 64-byte aligned; back with stretto_free(), or with the
-    // communicator.
+    // Memory that peers reach without a copy, count elements, 64-byte aligned; back with
+    // stretto_free(), or with the communicator.
     template <typename T>
     T *allocate(int64_t count) {
         if (count < 0 || uint64_t(count) > UINT64_MAX / sizeof(T)) {
@@ -106,8 +107,9 @@ inline std::vector<Communicator> threads(int n) {
     return std::vector<Communicator>(handles.begin(), handles.end());
 }
 
-// Calls body(communicator) on a thread a rank and waits for all. A rank's handle is freed as soon as its body has returned
-// or thrown, so that calls of the others fail instead of waiting for it; the first exception is thrown here.
+// Calls body(communicator) on a thread a rank and waits for all. A rank's handle is freed as soon
+// as its body has returned or thrown, so that calls of the others fail instead of waiting for it;
+// the first exception is thrown here.
 template <typename Body>
 void run(std::vector<Communicator> world, Body &&body) {
     std::mutex mutex;
@@ -135,8 +137,8 @@ void run(std::vector<Communicator> world, Body &&body) {
     if (first) std::rethrow_exception(first);
 }
 
-// ---- Views: a halide_buffer_t of memory that the caller owns. Extents are given as the tensor is indexed, t(b, k) as
-// {B, K}; the last one is contiguous, and is dimension 0 of the Halide buffer.
+// ---- Views: a halide_buffer_t of memory that the caller owns. Extents are given as the tensor is
+// indexed, t(b, k) as {B, K}; the last one is contiguous, and is dimension 0 of the Halide buffer.
 
 // 16-bit floats in memory, as their bits.
 struct float16 {
@@ -171,8 +173,9 @@ class View {
 public:
     static constexpr int most_dimensions = 8;
 
-    // mins: the first index in each dimension, for slices their global begin; 0 where not given. Throws RuntimeError
-    // (STRETTO_INVALID) for more than 8 dimensions, negative extents, or extents and strides past 31 bits.
+    // mins: the first index in each dimension, for slices their global begin; 0 where not given.
+    // Throws RuntimeError (STRETTO_INVALID) for more than 8 dimensions, negative extents, or
+    // extents and strides past 31 bits.
     template <typename T>
     View(T *data, std::initializer_list<int64_t> extents, std::initializer_list<int64_t> mins = {})
         : View(const_cast<std::remove_cv_t<T> *>(data), detail::type_of<T>(), extents.begin(),
@@ -229,7 +232,8 @@ private:
     halide_dimension_t dim_[most_dimensions]{};
 };
 
-// A temporary may be passed where a halide_buffer_t * is wanted: it lives until the call has returned.
+// A temporary may be passed where a halide_buffer_t * is wanted: it lives until the call has
+// returned.
 template <typename T>
 View view(T *data, std::initializer_list<int64_t> extents,
           std::initializer_list<int64_t> mins = {}) {

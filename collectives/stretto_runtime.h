@@ -34,7 +34,9 @@ typedef enum stretto_status {
 const char *stretto_last_error(void);
 const char *stretto_status_name(int status);
 
-/* ---- Communicators. A communicator handle belongs to one rank and may be used by one thread at a time. */
+/* ---- Communicators. A communicator handle belongs to one rank and may be used by one thread at a time: a second one gets
+ * STRETTO_BUSY. After an error that involves other ranks it is broken for good, and every call returns the first error; free
+ * it. A call that waits for a peer gives up after STRETTO_TIMEOUT seconds (environment; 300, fractions allowed). */
 
 /* n ranks in this process: comms[0..n) receives one handle a rank, each to be used by a thread of its own. */
 int stretto_comm_threads(int n, stretto_comm_t **comms);
@@ -55,7 +57,8 @@ int stretto_comm_ranks(const stretto_comm_t *comm);
 /* All ranks wait for each other. */
 int stretto_barrier(stretto_comm_t *comm);
 
-/* ---- Memory that peers reach without a copy. Not collective. align: a power of two, 0 for 64. */
+/* ---- Memory that peers reach without a copy. Not collective, any thread. align: a power of two, 0 for 64. Null: none, see
+ * stretto_last_error(). It lives until stretto_free or stretto_comm_free. Between processes it is taken from the host at once. */
 void *stretto_malloc(stretto_comm_t *comm, size_t bytes, size_t align);
 void stretto_free(stretto_comm_t *comm, void *data);
 int stretto_owns(const stretto_comm_t *comm, const void *data);

@@ -23,7 +23,8 @@ int set_mpi_error(const char *what, int code) {
     return set_error(STRETTO_SYSTEM, "%s: %s", what, text);
 }
 
-// One message of an algorithm: an MPI message a piece (counts are int), in order, cut alike on both sides.
+// One message of an algorithm: an MPI message a piece (counts are int), in order, cut alike on both
+// sides.
 class MpiOperation final : public Operation {
 public:
     MpiOperation(MPI_Comm comm, int peer, bool sends, int tag, char *data, uint64_t bytes,
@@ -52,7 +53,8 @@ public:
         for (Piece &p : pieces_) {
             if (p.request != MPI_REQUEST_NULL && !sends) MPI_Cancel(&p.request);
         }
-        // A receive that has begun cannot be cancelled, a send never: some time to end, then they are MPI's.
+        // A receive that has begun cannot be cancelled, a send never: some time to end, then they
+        // are MPI's.
         while (!done()) {
             for (Piece &p : pieces_) {
                 int flag = 0;
@@ -141,7 +143,8 @@ private:
     double cancel_until_ = 0;
 };
 
-// Has each rank of this host a core of its own? Launchers bind ranks to cores, so all ranks' masks count together.
+// Has each rank of this host a core of its own? Launchers bind ranks to cores, so all ranks' masks
+// count together.
 int cores_suffice(MPI_Comm comm, bool *result) {
     MPI_Comm host;
     int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
@@ -173,7 +176,8 @@ extern "C" int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm) {
     if (mpi == MPI_COMM_NULL)
         return set_error(STRETTO_INVALID,
                          "stretto_comm_from_mpi: the communicator is MPI_COMM_NULL");
-    // A bad STRETTO_TIMEOUT on one rank must not leave the others in MPI_Comm_dup: the verdict is everybody's.
+    // A bad STRETTO_TIMEOUT on one rank must not leave the others in MPI_Comm_dup: the verdict is
+    // everybody's.
     Settings settings;
     int status = read_settings(&settings), worst = 0, bad = status != 0;
     std::string text = status ? last_error() : "";

@@ -1,5 +1,5 @@
-/* Ranks of an MPI communicator, on any number of hosts, by messages. A library of its own, since the ABIs of MPIs differ:
- * it is compiled with the MPI that the application uses. */
+/* Ranks of an MPI communicator, on any number of hosts, by messages. A library of its own, since the
+ * ABIs of MPIs differ: it is compiled with the MPI that the application uses. */
 #ifndef STRETTO_MPI_H
 #define STRETTO_MPI_H
 
@@ -18,9 +18,9 @@
 extern "C" {
 #endif
 
-/* Collective over `mpi`, between MPI_Init and MPI_Finalize. The communicator works on a duplicate of its own, so its messages
- * cannot meet the application's. Free it before MPI_Finalize. One thread at a time may use it; more than one in the process
- * need MPI_THREAD_MULTIPLE. */
+/* Collective over `mpi`, between MPI_Init and MPI_Finalize. The communicator works on a duplicate of
+ * its own, so its messages cannot meet the application's. Free it before MPI_Finalize. One thread at
+ * a time may use it; more than one in the process need MPI_THREAD_MULTIPLE. */
 int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm);
 
 #ifdef __cplusplus

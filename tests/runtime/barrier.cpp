@@ -1,4 +1,5 @@
-// A barrier orders what came before it on all ranks before what comes after it on any, for every number of ranks.
+// A barrier orders what came before it on all ranks before what comes after it on any, for every
+// number of ranks.
 #include <doctest/doctest.h>
 
 #include "collectives/clock.h"
@@ -12,7 +13,8 @@ namespace {
 
 constexpr int rounds = 200;
 
-// Each rank stores the round's number, passes a barrier, checks everybody's, and passes another before the next store.
+// Each rank stores the round's number, passes a barrier, checks everybody's, and passes another
+// before the next store.
 Result count_rounds(std::vector<int> &board, int rank, Transport &t) {
     for (int i = 1; i <= rounds; i++) {
         board[size_t(rank)] = i;

@@ -1,4 +1,5 @@
-// A rank that does not come is named within STRETTO_TIMEOUT; the communicator is then broken, others are not.
+// A rank that does not come is named within STRETTO_TIMEOUT; the communicator is then broken,
+// others are not.
 #include <doctest/doctest.h>
 
 #include "collectives/clock.h"

@@ -1,4 +1,5 @@
-// A rank that fails inside a call is heard by the others; none returns while another may still store into its memory.
+// A rank that fails inside a call is heard by the others; none returns while another may still
+// store into its memory.
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// The allocator of a process's window: blocks never overlap, neighbours merge, the best fit is taken.
+// The allocator of a process's window: blocks never overlap, neighbours merge, the best fit is
+// taken.
 #include <doctest/doctest.h>
 
 #include <map>

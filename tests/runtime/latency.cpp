@@ -1,5 +1,5 @@
-// What agreement costs, in microseconds and in multiples of the barest barrier timed beside it: the machine may be doing
-// something else as well.
+// What agreement costs, in microseconds and in multiples of the barest barrier timed beside it: the
+// machine may be doing something else as well.
 #include <doctest/doctest.h>
 
 #include <sched.h>

@@ -1,4 +1,5 @@
-// stretto_run: exit status, the grace after a failure, signals passed on, ranks that die with it, usage.
+// stretto_run: exit status, the grace after a failure, signals passed on, ranks that die with it,
+// usage.
 #include <doctest/doctest.h>
 
 #include <cstdio>

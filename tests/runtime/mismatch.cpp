@@ -1,4 +1,5 @@
-// Ranks that call different things are told, all with the same text, what differs and who has which value.
+// Ranks that call different things are told, all with the same text, what differs and who has which
+// value.
 #include <doctest/doctest.h>
 
 #include "ranks.h"
@@ -7,7 +8,8 @@ using namespace stretto::test;
 
 namespace {
 
-// Rank `odd` of four changes its descriptor; every rank must get STRETTO_MISMATCH and the same text, which is returned.
+// Rank `odd` of four changes its descriptor; every rank must get STRETTO_MISMATCH and the same
+// text, which is returned.
 std::string text_when(int odd, const std::function<void(Descriptor &)> &change, World::Kind kind) {
     World world(4, kind);
     std::vector<Result> results = world.each([&](int rank, stretto_comm_t *c) {

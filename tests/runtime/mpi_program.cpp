@@ -1,4 +1,5 @@
-// One rank of the tests of stretto_mpi, started by mpirun: mpi_program MODE. A line a rank, each one write.
+// One rank of the tests of stretto_mpi, started by mpirun: mpi_program MODE. A line a rank, each
+// one write.
 #include <unistd.h>
 
 #include <cstdio>
@@ -37,7 +38,8 @@ Descriptor call(uint64_t size) {
     return d;
 }
 
-// Every rank to every rank and itself, lengths from nothing to several pieces; then agreement and barriers.
+// Every rank to every rank and itself, lengths from nothing to several pieces; then agreement and
+// barriers.
 std::string exchange(stretto_comm_t *c) {
     Transport &t = *c->transport;
     if (t.shared()) return "shared() is true";

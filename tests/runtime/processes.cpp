@@ -1,4 +1,5 @@
-// Ranks that are processes: zero-copy windows, several communicators, disagreement, refusals, nothing left behind.
+// Ranks that are processes: zero-copy windows, several communicators, disagreement, refusals,
+// nothing left behind.
 #include <doctest/doctest.h>
 
 #include <dirent.h>

@@ -78,7 +78,8 @@ int exit_early(stretto_comm_t *c, int) {
     return 0;
 }
 
-// Every rank stores into every other's heap memory, with barriers between; values must be what they have to.
+// Every rank stores into every other's heap memory, with barriers between; values must be what they
+// have to.
 int exchange(stretto_comm_t *c, int megabytes) {
     Transport &t = *c->transport;
     int64_t n = int64_t(megabytes ? megabytes : 1) << 17;
@@ -117,8 +118,8 @@ int exchange(stretto_comm_t *c, int megabytes) {
     return 0;
 }
 
-// Rank 1 is stopped in the middle of storing into the others' memory and, once woken, goes on with it. The others have by
-// then given that memory back and taken new.
+// Rank 1 is stopped in the middle of storing into the others' memory and, once woken, goes on with
+// it. The others have by then given that memory back and taken new.
 int stop(stretto_comm_t *c, int) {
     constexpr uint64_t bytes = 1 << 20;
     Transport &t = *c->transport;
@@ -206,8 +207,8 @@ int disagree(stretto_comm_t *c, int) {
     return 0;
 }
 
-// The least that a barrier can be: a store, and a wait for each peer's, yielding. For comparison in the same run, since
-// other programs may be running.
+// The least that a barrier can be: a store, and a wait for each peer's, yielding. For comparison in
+// the same run, since other programs may be running.
 double bare_barrier(Transport &t, std::atomic<uint32_t> *mine, uint32_t *count, int rounds) {
     double begin = seconds_now();
     for (int i = 0; i < rounds; i++) {

@@ -1,4 +1,5 @@
-// Helpers of the runtime's tests: a world of threads on which each rank runs a function; settings of the environment.
+// Helpers of the runtime's tests: a world of threads on which each rank runs a function; settings
+// of the environment.
 #pragma once
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +20,8 @@ using runtime::Descriptor;
 using runtime::Place;
 using runtime::Transport;
 
-// What one rank's call returned: doctest's macros are for the main thread, so ranks report through this.
+// What one rank's call returned: doctest's macros are for the main thread, so ranks report through
+// this.
 struct Result {
     int status = 0;
     std::string text;

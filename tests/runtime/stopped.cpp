@@ -1,5 +1,5 @@
-// SIGSTOP of a rank that is storing into others' memory: they end within the deadline, and when it is woken and goes on
-// storing, it hits nothing that was given to somebody else meanwhile.
+// SIGSTOP of a rank that is storing into others' memory: they end within the deadline, and when it
+// is woken and goes on storing, it hits nothing that was given to somebody else meanwhile.
 #include <doctest/doctest.h>
 
 #include <cstdio>
