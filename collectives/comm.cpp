@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <cstring>
+#include <new>
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
@@ -150,7 +151,12 @@ void *stretto_malloc(stretto_comm_t *comm, size_t bytes, size_t align) {
         set_error(STRETTO_INVALID, "stretto_malloc: alignment %zu is no power of two", align);
         return nullptr;
     }
-    return comm->transport->allocate(bytes, align ? align : 64);
+    try {
+        return comm->transport->allocate(bytes, align ? align : 64);
+    } catch (const std::bad_alloc &) {
+        set_error(STRETTO_NO_MEMORY, "stretto_malloc: no memory for its own books");
+        return nullptr;
+    }
 }
 
 void stretto_free(stretto_comm_t *comm, void *data) {

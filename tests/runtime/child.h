@@ -1,5 +1,6 @@
 // Starts programs of the tests and looks at what they print, with deadlines.
 #pragma once
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -97,6 +98,16 @@ private:
     int output_ = -1;
     std::string text_;
 };
+
+// Entries of /dev/shm: nothing may be left there.
+inline int files_in_shm() {
+    int count = 0;
+    DIR *dir = opendir("/dev/shm");
+    if (!dir) return 0;
+    while (readdir(dir)) count++;
+    closedir(dir);
+    return count;
+}
 
 // `ranks` ranks of rank_program in a mode, started by stretto_run.
 inline std::vector<std::string> run_ranks(int ranks, std::vector<std::string> mode) {

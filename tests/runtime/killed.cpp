@@ -11,6 +11,7 @@ using namespace stretto::test;
 using stretto::runtime::seconds_now;
 
 TEST_CASE("killed: rank 2 of 4, twenty times") {
+    const int left_before = files_in_shm();
     std::vector<double> latencies;
     for (int repeat = 0; repeat < 20; repeat++) {
         Child job(run_ranks(4, {"loop"}));
@@ -45,6 +46,7 @@ TEST_CASE("killed: rank 2 of 4, twenty times") {
     printf("noticed after %.1f ms (median), %.1f ms (longest)\n", median * 1e3,
            latencies.back() * 1e3);
     CHECK(median < 0.1);
+    CHECK(files_in_shm() == left_before);
 }
 
 TEST_CASE("killed: rank 0 leaves by _exit after a barrier (gloo#520)") {

@@ -2,8 +2,6 @@
 // nothing left behind.
 #include <doctest/doctest.h>
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -18,19 +16,10 @@ std::vector<std::string> sorted(std::vector<std::string> lines) {
     return lines;
 }
 
-int files_in(const char *folder) {
-    int count = 0;
-    DIR *dir = opendir(folder);
-    REQUIRE(dir);
-    while (readdir(dir)) count++;
-    closedir(dir);
-    return count;
-}
-
 }  // namespace
 
 TEST_CASE("processes: every rank's stores reach every window") {
-    int before = files_in("/dev/shm");
+    int before = files_in_shm();
     for (int ranks : {1, 2, 3, 4, 5, 8}) {
         CAPTURE(ranks);
         if (ranks == 1) continue;  // one rank has no window: any memory is its own
@@ -41,7 +30,7 @@ TEST_CASE("processes: every rank's stores reach every window") {
         CHECK(lines == expected);
         CHECK(job.wait() == 0);
     }
-    CHECK(files_in("/dev/shm") == before);
+    CHECK(files_in_shm() == before);
 }
 
 TEST_CASE("processes: epochs wrap around") {

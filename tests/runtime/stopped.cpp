@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <regex>
 
 #include "child.h"
 
@@ -67,4 +68,32 @@ TEST_CASE("stopped: twenty times") {
         }
         for (auto &job : jobs) check_one(*job);
     }
+}
+
+TEST_CASE("stopped: in a loop of barriers; named with operation and number; told when woken") {
+    Child job(run_ranks(3, {"loop"}), {{"STRETTO_TIMEOUT", "0.3"}});
+    std::string line;
+    pid_t victim = 0;
+    for (int r = 0; r < 3; r++) {
+        REQUIRE(job.line(&line));
+        int rank = 0, pid = 0;
+        REQUIRE(sscanf(line.c_str(), "rank %d: process %d", &rank, &pid) == 2);
+        if (rank == 1) victim = pid;
+    }
+    stretto::runtime::sleep_microseconds(20'000);
+    double begin = stretto::runtime::seconds_now();
+    REQUIRE(kill(victim, SIGSTOP) == 0);
+    std::regex expected(
+        "rank [02]: at [0-9.]+ STRETTO_(TIMEOUT|PEER_STUCK) rank 1 has not arrived within "
+        "0\\.3 s \\(STRETTO_TIMEOUT\\); rank [02] waits in call [0-9]+ \\(barrier\\).*");
+    for (int r = 0; r < 2; r++) {
+        REQUIRE(job.line(&line));
+        CAPTURE(line);
+        CHECK(std::regex_match(line, expected));
+    }
+    CHECK(stretto::runtime::seconds_now() - begin < timeout + patience + 1);
+    REQUIRE(kill(victim, SIGCONT) == 0);
+    REQUIRE(job.line(&line));
+    CHECK(line.find("STRETTO_TIMEOUT rank 1 has not arrived within 0.3 s") != std::string::npos);
+    CHECK(job.wait() == 0);
 }
