@@ -72,6 +72,7 @@ private:
     Operation *track(Operation *);
     void drop(Operation *);
     void drop_all();
+    bool test_all(Request *requests, int count, bool *done);
     int exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes);
     int mismatch(const Descriptor &mine);
     int report(int status, const std::string &text);
