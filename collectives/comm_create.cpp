@@ -129,8 +129,7 @@ extern "C" int stretto_comm_from_env(stretto_comm_t **comm) {
     // its own.
     static std::atomic<unsigned> made{0};
     std::string key = launch.launcher + "\n" + launch.job + "user " + std::to_string(geteuid()) +
-                      "\nranks " + std::to_string(launch.ranks) + "\nnumber " +
-                      std::to_string(made.fetch_add(1));
+                      "\nnumber " + std::to_string(made.fetch_add(1));
     uint64_t halves[2] = {hash_bytes(key.data(), key.size(), 1),
                           hash_bytes(key.data(), key.size(), 2)};
     unsigned char token[16];

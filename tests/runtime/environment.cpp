@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <regex>
 
 #include "child.h"
 #include "collectives/environment.h"
@@ -195,4 +196,22 @@ TEST_CASE("environment: peers that do not come, come twice, or count otherwise")
           "no communicator: STRETTO_INVALID torchrun: RANK=0, WORLD_SIZE=2: another process is "
           "rank 0 of this job already");
     CHECK(line_of(*c).find("rank 1 did not come within") != std::string::npos);
+
+    auto e = start({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", job + "e"}});
+    auto f = start({{"RANK", "1"}, {"WORLD_SIZE", "3"}, {"MASTER_PORT", job + "e"}});
+    std::string told = "rank 1 was told that there are 3 ranks, rank 0 that there are 2";
+    CHECK(line_of(*e) ==
+          "no communicator: STRETTO_INVALID torchrun: RANK=0, WORLD_SIZE=2: " + told);
+    CHECK(line_of(*f) ==
+          "no communicator: STRETTO_INVALID torchrun: RANK=1, WORLD_SIZE=3: " + told);
+
+    auto g = start({{"RANK", "0"}, {"WORLD_SIZE", "3"}, {"MASTER_PORT", job + "g"}});
+    auto h = start({{"RANK", "1"}, {"WORLD_SIZE", "3"}, {"MASTER_PORT", job + "g"}});
+    auto i = start({{"RANK", "1"}, {"WORLD_SIZE", "3"}, {"MASTER_PORT", job + "g"}});
+    std::regex twice(
+        "no communicator: STRETTO_INVALID torchrun: RANK=[01], WORLD_SIZE=3: two processes "
+        "\\([0-9]+ and [0-9]+\\) say that they are rank 1");
+    CHECK(std::regex_match(line_of(*g), twice));
+    CHECK(std::regex_match(line_of(*h), twice));
+    CHECK(std::regex_match(line_of(*i), twice));
 }
