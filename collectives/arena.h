@@ -23,7 +23,8 @@ public:
     uint8_t *reserve(uint64_t bytes) {
         if (bytes <= bytes_ || !bytes) return data_;
         release_old();
-        void *grown = transport_ ? transport_->allocate(bytes) : std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+        void *grown =
+            transport_ ? transport_->allocate(bytes) : std::aligned_alloc(64, (bytes + 63) / 64 * 64);
         if (!grown) return nullptr;
         old_ = data_;
         data_ = static_cast<uint8_t *>(grown);

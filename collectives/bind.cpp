@@ -29,7 +29,8 @@ bool refuse(std::string *error, const std::string &argument, const std::string &
 std::string type_text(halide_type_t t) {
     static const char *const names[] = {"int", "uint", "float", "handle", "bfloat"};
     if (t.code == halide_type_uint && t.bits == 1) return "bool";
-    std::string s = t.code <= 4 ? names[t.code] + std::to_string(t.bits) : "type code " + std::to_string(t.code);
+    std::string s =
+        t.code <= 4 ? names[t.code] + std::to_string(t.bits) : "type code " + std::to_string(t.code);
     return t.lanes == 1 ? s : s + "x" + std::to_string(t.lanes);
 }
 
@@ -46,7 +47,9 @@ std::string extents_text(const PlanT &plan, const ArgumentT &a) {
 
 const halide_buffer_t *buffer(void **argv, size_t i) { return static_cast<const halide_buffer_t *>(argv[i]); }
 
-const halide_dimension_t &dimension(const halide_buffer_t *b, size_t d) { return b->dim[size_t(b->dimensions) - 1 - d]; }
+const halide_dimension_t &dimension(const halide_buffer_t *b, size_t d) {
+    return b->dim[size_t(b->dimensions) - 1 - d];
+}
 
 // Where a size has its value from: "dimension 0 of g", "argument n".
 std::string source_text(const PlanT &plan, const plan::SizeT &s) {
@@ -56,10 +59,12 @@ std::string source_text(const PlanT &plan, const plan::SizeT &s) {
 
 bool read_sizes(const PlanT &plan, void **argv, std::vector<int64_t> *sizes, std::string *error) {
     for (auto &s : plan.sizes) {
-        int64_t value = s->argument < 0 ? *static_cast<const int64_t *>(argv[s->parameter])
-                                        : dimension(buffer(argv, size_t(s->argument)), size_t(s->dimension)).extent;
+        int64_t value = s->argument < 0
+                            ? *static_cast<const int64_t *>(argv[s->parameter])
+                            : dimension(buffer(argv, size_t(s->argument)), size_t(s->dimension)).extent;
         if (value < 0 || value > INT32_MAX) {
-            *error = text("size %s is %" PRId64 " (%s); legal are 0 to 2147483647", s->name.c_str(), value, source_text(plan, *s).c_str());
+            *error = text("size %s is %" PRId64 " (%s); legal are 0 to 2147483647", s->name.c_str(), value,
+                          source_text(plan, *s).c_str());
             return false;
         }
         sizes->push_back(value);
@@ -75,19 +80,22 @@ std::string required_text(const PlanT &plan, const plan::Extent &e, int64_t whol
     return text("%s = %" PRId64 ", as %s", s.name.c_str(), whole, source_text(plan, s).c_str());
 }
 
-bool check_dimension(const PlanT &plan, const ArgumentT &a, size_t d, const halide_dimension_t &is, int64_t whole, int rank,
-                     int ranks, std::string *error) {
+bool check_dimension(const PlanT &plan, const ArgumentT &a, size_t d, const halide_dimension_t &is,
+                     int64_t whole, int rank, int ranks, std::string *error) {
     const char *name = a.name.c_str();
     if (int(d) == a.sliced) {
         Block block = block_of(whole, rank, ranks);
         if (is.min == block.begin && is.extent == block.end - block.begin) return true;
-        *error = text("argument %s: dimension %zu has min %d and extent %d; required is rank %d's slice of %s: min %" PRId64
-                      " and extent %" PRId64 " (see stretto_slice)", name, d, is.min, is.extent, rank,
-                      required_text(plan, a.extents[d], whole).c_str(), block.begin, block.end - block.begin);
+        *error = text(
+            "argument %s: dimension %zu has min %d and extent %d; required is rank %d's slice of %s: min "
+            "%" PRId64 " and extent %" PRId64 " (see stretto_slice)",
+            name, d, is.min, is.extent, rank, required_text(plan, a.extents[d], whole).c_str(), block.begin,
+            block.end - block.begin);
         return false;
     }
     if (is.extent != whole) {
-        *error = text("argument %s: dimension %zu has extent %d; required is %s", name, d, is.extent, required_text(plan, a.extents[d], whole).c_str());
+        *error = text("argument %s: dimension %zu has extent %d; required is %s", name, d, is.extent,
+                      required_text(plan, a.extents[d], whole).c_str());
         return false;
     }
     if (is.min != 0) {
@@ -102,8 +110,11 @@ bool check_strides(const ArgumentT &a, const Geometry &g, std::string *error) {
     if (g.dims == 0 || g.elements() == 0) return true;
     int last = g.dims - 1;
     if (g.extent[last] > 1 && g.stride[last] != 1) {
-        return refuse(error, a.name, text(": dimension %d, the last, has stride %" PRId64 "; required is 1 (other dimensions may have any "
-                                          "stride). Copy it into a buffer whose last index is dense", last, g.stride[last]));
+        return refuse(error, a.name,
+                      text(": dimension %d, the last, has stride %" PRId64
+                           "; required is 1 (other dimensions may have any "
+                           "stride). Copy it into a buffer whose last index is dense",
+                           last, g.stride[last]));
     }
     if (a.access == plan::Access::Input) return true;
     std::vector<int> order;
@@ -111,18 +122,23 @@ bool check_strides(const ArgumentT &a, const Geometry &g, std::string *error) {
         if (g.extent[d] > 1) order.push_back(d);
     auto step = [&](int d) { return g.stride[d] < 0 ? -g.stride[d] : g.stride[d]; };
     std::stable_sort(order.begin(), order.end(), [&](int x, int y) { return step(x) < step(y); });
-    int64_t span = 1;    // elements from the first to one after the last of the dimensions so far
+    int64_t span = 1;  // elements from the first to one after the last of the dimensions so far
     for (int d : order) {
         if (step(d) < span) {
-            return refuse(error, a.name, text(": dimension %d has stride %" PRId64 ", so that elements share memory; it is written, "
-                                              "so each element needs a place of its own", d, g.stride[d]));
+            return refuse(
+                error, a.name,
+                text(": dimension %d has stride %" PRId64 ", so that elements share memory; it is written, "
+                     "so each element needs a place of its own",
+                     d, g.stride[d]));
         }
         span += step(d) * (g.extent[d] - 1);
     }
     return true;
 }
 
-struct Memory { uintptr_t begin, end; };
+struct Memory {
+    uintptr_t begin, end;
+};
 
 Memory memory_of(const halide_buffer_t *b, const Geometry &g) {
     int64_t low = 0, high = 1;
@@ -134,7 +150,9 @@ Memory memory_of(const halide_buffer_t *b, const Geometry &g) {
 }  // namespace
 
 int64_t value_of(const plan::Extent &e, const std::vector<int64_t> &sizes, int ranks) {
-    return e.kind() == ExtentKind::Size ? sizes[size_t(e.value())] : e.kind() == ExtentKind::Ranks ? ranks : e.value();
+    return e.kind() == ExtentKind::Size    ? sizes[size_t(e.value())]
+           : e.kind() == ExtentKind::Ranks ? ranks
+                                           : e.value();
 }
 
 bool read_shape(const PlanT &plan, void **argv, Shape *shape, std::string *error) {
@@ -145,12 +163,15 @@ bool read_shape(const PlanT &plan, void **argv, Shape *shape, std::string *error
         if (a.scalar) continue;
         const halide_buffer_t *b = buffer(argv, i);
         if (b->dimensions != int(a.extents.size())) {
-            return refuse(error, a.name, text(" has %d dimensions; required are %zu: ", b->dimensions, a.extents.size()) + extents_text(plan, a));
+            return refuse(error, a.name,
+                          text(" has %d dimensions; required are %zu: ", b->dimensions, a.extents.size()) +
+                              extents_text(plan, a));
         }
         if (b->dimensions && !b->dim) return refuse(error, a.name, " has a null pointer to its dimensions");
         halide_type_t type = halide_type(a.type);
         if (b->type.code != type.code || b->type.bits != type.bits || b->type.lanes != 1) {
-            return refuse(error, a.name, " has type " + type_text(b->type) + "; required is " + type_text(type));
+            return refuse(error, a.name,
+                          " has type " + type_text(b->type) + "; required is " + type_text(type));
         }
         for (int d = 0; d < b->dimensions; d++) {
             shape->push_back(int64_t(b->dim[d].min) << 32 | uint32_t(b->dim[d].extent));
@@ -174,7 +195,9 @@ bool bind_sizes(const PlanT &plan, void **argv, int rank, int ranks, std::vector
             g.element = plan::bytes_of(a.type);
             for (int d = 0; d < g.dims; d++) {
                 auto &is = dimension(b, size_t(d));
-                if (!check_dimension(plan, a, size_t(d), is, value_of(a.extents[size_t(d)], *sizes, ranks), rank, ranks, error)) return false;
+                if (!check_dimension(plan, a, size_t(d), is, value_of(a.extents[size_t(d)], *sizes, ranks),
+                                     rank, ranks, error))
+                    return false;
                 g.begin[d] = is.min, g.extent[d] = is.extent, g.stride[d] = is.extent > 1 ? is.stride : 1;
             }
             if (!check_strides(a, g, error)) return false;
@@ -184,7 +207,8 @@ bool bind_sizes(const PlanT &plan, void **argv, int rank, int ranks, std::vector
     return true;
 }
 
-bool check_memory(const PlanT &plan, void **argv, const std::vector<Geometry> &arguments, std::string *error) {
+bool check_memory(const PlanT &plan, void **argv, const std::vector<Geometry> &arguments,
+                  std::string *error) {
     std::vector<std::pair<size_t, Memory>> seen;
     for (size_t i = 0; i < plan.arguments.size(); i++) {
         auto &a = *plan.arguments[i];
@@ -192,16 +216,22 @@ bool check_memory(const PlanT &plan, void **argv, const std::vector<Geometry> &a
         const halide_buffer_t *b = buffer(argv, i);
         int64_t elements = arguments[i].elements();
         if (!elements) continue;
-        if (!b->host) return refuse(error, a.name, text(" has no data: its host pointer is null, its extents make %" PRId64 " elements", elements));
-        if (b->flags & 2) return refuse(error, a.name, " is newer on a device than in main memory; copy it to the host first");
+        if (!b->host)
+            return refuse(
+                error, a.name,
+                text(" has no data: its host pointer is null, its extents make %" PRId64 " elements",
+                     elements));
+        if (b->flags & 2)
+            return refuse(error, a.name,
+                          " is newer on a device than in main memory; copy it to the host first");
         Memory mine = memory_of(b, arguments[i]);
         for (auto &[other, theirs] : seen) {
             auto &o = *plan.arguments[other];
             if (a.access == plan::Access::Input && o.access == plan::Access::Input) continue;
             if (mine.begin >= theirs.end || theirs.begin >= mine.end) continue;
-            *error = text("arguments %s and %s overlap: [0x%" PRIxPTR ", 0x%" PRIxPTR ") and [0x%" PRIxPTR ", 0x%" PRIxPTR
-                          "); only arguments that are not written may share memory", o.name.c_str(), a.name.c_str(),
-                          theirs.begin, theirs.end, mine.begin, mine.end);
+            *error = text("arguments %s and %s overlap: [0x%" PRIxPTR ", 0x%" PRIxPTR ") and [0x%" PRIxPTR
+                          ", 0x%" PRIxPTR "); only arguments that are not written may share memory",
+                          o.name.c_str(), a.name.c_str(), theirs.begin, theirs.end, mine.begin, mine.end);
             return false;
         }
         seen.push_back({i, mine});

@@ -24,7 +24,8 @@ bool bind_sizes(const plan::PlanT &plan, void **argv, int rank, int ranks, std::
 
 // Checks what may change from call to call with one shape: null data, data that is newer on a device, arguments that
 // share memory although one of them is written.
-bool check_memory(const plan::PlanT &plan, void **argv, const std::vector<Geometry> &arguments, std::string *error);
+bool check_memory(const plan::PlanT &plan, void **argv, const std::vector<Geometry> &arguments,
+                  std::string *error);
 
 // The value of an extent.
 int64_t value_of(const plan::Extent &extent, const std::vector<int64_t> &sizes, int ranks);

@@ -9,10 +9,11 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr size_t most_programs = 64;    // a test suite that compiles thousands must not keep them all
+constexpr size_t most_programs = 64;  // a test suite that compiles thousands must not keep them all
 
 bool same_bytes(const Program &program, const halide_buffer_t *plan) {
-    return program.bytes.size() == uint64_t(plan->dim[0].extent) && !memcmp(program.bytes.data(), plan->host, program.bytes.size());
+    return program.bytes.size() == uint64_t(plan->dim[0].extent) &&
+           !memcmp(program.bytes.data(), plan->host, program.bytes.size());
 }
 
 }  // namespace
@@ -30,7 +31,8 @@ Program *PlanCache::search(const halide_buffer_t *plan, std::string *error) {
         return nullptr;
     }
     // By content where the address is new: two copies of a program share what was prepared for it.
-    auto known = std::find_if(programs_.begin(), programs_.end(), [&](auto &p) { return same_bytes(*p, plan); });
+    auto known =
+        std::find_if(programs_.begin(), programs_.end(), [&](auto &p) { return same_bytes(*p, plan); });
     if (known == programs_.end()) {
         auto program = std::make_unique<Program>();
         program->bytes.assign(plan->host, plan->host + plan->dim[0].extent);

@@ -15,9 +15,9 @@ struct Instance;
 
 struct Program {
     std::vector<uint8_t> bytes;
-    const uint8_t *address = nullptr;    // of the bytes the copy was made from
+    const uint8_t *address = nullptr;  // of the bytes the copy was made from
     plan::PlanT plan;
-    std::vector<std::unique_ptr<Instance>> instances;    // the latest first
+    std::vector<std::unique_ptr<Instance>> instances;  // the latest first
 
     Program();
     ~Program();
@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    std::vector<std::unique_ptr<Program>> programs_;    // the latest first
+    std::vector<std::unique_ptr<Program>> programs_;  // the latest first
 
     static bool holds(const Program &program, const halide_buffer_t *plan);
     Program *search(const halide_buffer_t *plan, std::string *error);

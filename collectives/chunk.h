@@ -28,7 +28,7 @@ public:
             if (pieces > 1 && d == box.dims - 1 && step_[d] >= 256) step_[d] = (step_[d] + 63) / 64 * 64;
             pieces_[d] = (extent + step_[d] - 1) / step_[d];
             count_ *= pieces_[d];
-            inside = pieces_[d] == 1 ? inside * extent : most;    // once cut, all outer steps are 1
+            inside = pieces_[d] == 1 ? inside * extent : most;  // once cut, all outer steps are 1
         }
     }
 

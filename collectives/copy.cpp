@@ -76,12 +76,13 @@ void finish_streamed() {
 
 bool contiguous(const Geometry &g, const Box &box) { return whole_from(g, box) == 0; }
 
-void copy_box(uint8_t *to, const Geometry &to_geometry, const uint8_t *from, const Geometry &from_geometry, const Box &box,
-              Caching caching) {
+void copy_box(uint8_t *to, const Geometry &to_geometry, const uint8_t *from, const Geometry &from_geometry,
+              const Box &box, Caching caching) {
     if (box.empty()) return;
     to += to_geometry.offset(box);
     from += from_geometry.offset(box);
-    const int element = to_geometry.element, to_whole = whole_from(to_geometry, box), from_whole = whole_from(from_geometry, box);
+    const int element = to_geometry.element, to_whole = whole_from(to_geometry, box),
+              from_whole = whole_from(from_geometry, box);
     const int outer = to_whole > from_whole ? to_whole : from_whole;
     uint64_t run = uint64_t(element);
     for (int d = outer; d < box.dims; d++) run *= uint64_t(box.hi[d] - box.lo[d]);

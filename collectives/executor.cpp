@@ -17,7 +17,7 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr size_t most_instances = 8;    // of one program: shapes that take turns, as the layers of a model do
+constexpr size_t most_instances = 8;  // of one program: shapes that take turns, as the layers of a model do
 
 bool heap_required() {
     static const bool required = [] {
@@ -30,7 +30,8 @@ bool heap_required() {
 // What a communicator keeps for its calls.
 class Executor {
 public:
-    explicit Executor(stretto_comm_t &comm) : comm_(comm), t_(*comm.transport), published_(&t_), bounced_(&t_), flights_(comm) {}
+    explicit Executor(stretto_comm_t &comm)
+        : comm_(comm), t_(*comm.transport), published_(&t_), bounced_(&t_), flights_(comm) {}
 
     int run(const halide_buffer_t *plan_bytes, Dispatch dispatch, void **argv) {
         std::string error;
@@ -56,7 +57,7 @@ private:
     Arena arena_, published_, bounced_;
     Flights flights_;
     Shape shape_;
-    std::vector<int> copies_;              // buffers that this call copies to where peers reach them
+    std::vector<int> copies_;  // buffers that this call copies to where peers reach them
     std::vector<uint64_t> copy_offsets_;
 
     int fail_early(int status, const std::string &name, const std::string &error) {
@@ -68,7 +69,9 @@ private:
         return fail(x, STRETTO_NO_MEMORY, "no memory for " + std::to_string(bytes) + " bytes of " + what);
     }
 
-    static halide_buffer_t *buffer(void **argv, int argument) { return static_cast<halide_buffer_t *>(argv[argument]); }
+    static halide_buffer_t *buffer(void **argv, int argument) {
+        return static_cast<halide_buffer_t *>(argv[argument]);
+    }
 
     // ---- arguments
 
@@ -106,7 +109,8 @@ private:
         Instance &in = x.instance;
         copies_.clear();
         uint8_t *scratch = published_.reserve(in.published_bytes);
-        if (!scratch && in.published_bytes) return no_memory(x, in.published_bytes, "scratch that peers reach");
+        if (!scratch && in.published_bytes)
+            return no_memory(x, in.published_bytes, "scratch that peers reach");
         uint64_t copied = 0;
         for (int b = 0; b < int(in.buffers.size()); b++) {
             auto &buffer_ = in.buffers[size_t(b)];
@@ -123,8 +127,10 @@ private:
         }
         if (!copies_.empty()) {
             uint8_t *memory = bounced_.reserve(copied);
-            if (!memory && copied) return no_memory(x, copied, "copies of arguments that are not in the heap of stretto_malloc");
-            for (size_t i = 0; i < copies_.size(); i++) in.base(in.rank, copies_[i]) = memory + copy_offsets_[i];
+            if (!memory && copied)
+                return no_memory(x, copied, "copies of arguments that are not in the heap of stretto_malloc");
+            for (size_t i = 0; i < copies_.size(); i++)
+                in.base(in.rank, copies_[i]) = memory + copy_offsets_[i];
             copy_in(x, argv);
         }
         for (size_t i = 0; i < in.places.size(); i++) {
@@ -141,16 +147,18 @@ private:
 
     int refuse_copy(Execution &x, int argument) {
         bool dense = x.instance.arguments[size_t(argument)].dense();
-        return fail(x, STRETTO_INVALID, "argument " + x.program.plan.arguments[size_t(argument)]->name +
-                                            (dense ? " is not in the heap of stretto_malloc" : " is not dense") +
-                                            " and would have to be copied, which STRETTO_REQUIRE_HEAP=1 forbids");
+        return fail(x, STRETTO_INVALID,
+                    "argument " + x.program.plan.arguments[size_t(argument)]->name +
+                        (dense ? " is not in the heap of stretto_malloc" : " is not dense") +
+                        " and would have to be copied, which STRETTO_REQUIRE_HEAP=1 forbids");
     }
 
     void copy_in(Execution &x, void **argv) {
         for (int b : copies_) {
             int argument = x.program.plan.buffers[size_t(b)]->argument;
             if (x.program.plan.arguments[size_t(argument)]->access == plan::Access::Output) continue;
-            const Geometry &from = x.instance.arguments[size_t(argument)], &to = x.instance.buffers[size_t(b)].own;
+            const Geometry &from = x.instance.arguments[size_t(argument)],
+                           &to = x.instance.buffers[size_t(b)].own;
             copy_box(x.instance.base(x.instance.rank, b), to, buffer(argv, argument)->host, from, to.box());
             comm_.stats.bytes_bounced += to.bytes();
         }
@@ -160,7 +168,8 @@ private:
         for (int b : copies_) {
             int argument = x.program.plan.buffers[size_t(b)]->argument;
             if (x.program.plan.arguments[size_t(argument)]->access == plan::Access::Input) continue;
-            const Geometry &to = x.instance.arguments[size_t(argument)], &from = x.instance.buffers[size_t(b)].own;
+            const Geometry &to = x.instance.arguments[size_t(argument)],
+                           &from = x.instance.buffers[size_t(b)].own;
             copy_box(buffer(argv, argument)->host, to, x.instance.base(x.instance.rank, b), from, to.box());
             comm_.stats.bytes_bounced += to.bytes();
         }
@@ -177,7 +186,9 @@ private:
         scalar_argv_.insert(scalar_argv_.end(), x.instance.scalar_argv.begin(), x.instance.scalar_argv.end());
         int code = x.dispatch(plan.scalar_kernel, scalar_argv_.data());
         if (code == 0) return STRETTO_OK;
-        return fail(x, STRETTO_KERNEL, "kernel " + std::to_string(plan.scalar_kernel) + ", of the scalars, returned " + std::to_string(code));
+        return fail(x, STRETTO_KERNEL,
+                    "kernel " + std::to_string(plan.scalar_kernel) + ", of the scalars, returned " +
+                        std::to_string(code));
     }
     std::vector<void *> scalar_argv_;
 
@@ -193,7 +204,8 @@ private:
             }
             if (!x.alone())
                 if (int status = t_.leave(false)) return status;
-            return set_error_text(STRETTO_REQUIRE, plan.name + ": " + r->text + values + (values.empty() ? "" : ")"));
+            return set_error_text(STRETTO_REQUIRE,
+                                  plan.name + ": " + r->text + values + (values.empty() ? "" : ")"));
         }
         return STRETTO_OK;
     }
@@ -258,8 +270,8 @@ private:
 
 using namespace stretto::runtime;
 
-extern "C" int stretto_execute_v1(stretto_comm_t *comm, const halide_buffer_t *plan, int (*dispatch)(int kernel, void **argv),
-                                  void **argv) {
+extern "C" int stretto_execute_v1(stretto_comm_t *comm, const halide_buffer_t *plan,
+                                  int (*dispatch)(int kernel, void **argv), void **argv) {
     CommUse use(comm, "stretto_execute_v1");
     if (use.status()) return use.status();
     comm->sequence++;

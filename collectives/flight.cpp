@@ -39,7 +39,8 @@ int Flight::wait() {
     int status = comm_->transport->progress(requests_.data(), int(requests_.size()), true);
     requests_.clear();
     if (status) return status;
-    for (auto &u : unpack_) copy_box(u.base, u.geometry, u.data, packed(u.region, u.geometry.element), u.region);
+    for (auto &u : unpack_)
+        copy_box(u.base, u.geometry, u.data, packed(u.region, u.geometry.element), u.region);
     unpack_.clear();
     return STRETTO_OK;
 }

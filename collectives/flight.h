@@ -9,7 +9,9 @@
 
 namespace stretto::runtime {
 
-enum Tag { whole_tag = 1, addend_tag = 2, result_tag = 3 };
+enum Tag { whole_tag = 1,
+           addend_tag = 2,
+           result_tag = 3 };
 
 // Messages that are waited for together, with the memory they need until then.
 class Flight {
@@ -35,8 +37,16 @@ public:
     }
 
 private:
-    struct Unpack { uint8_t *base; Geometry geometry; Box region; const uint8_t *data; };
-    struct Piece { std::unique_ptr<uint8_t[]> data; uint64_t bytes = 0; };
+    struct Unpack {
+        uint8_t *base;
+        Geometry geometry;
+        Box region;
+        const uint8_t *data;
+    };
+    struct Piece {
+        std::unique_ptr<uint8_t[]> data;
+        uint64_t bytes = 0;
+    };
 
     stretto_comm_t *comm_ = nullptr;
     std::vector<Request> requests_;
@@ -48,7 +58,7 @@ private:
 };
 
 struct Flights {
-    static constexpr int64_t window = 4;    // chunks whose results are on their way
+    static constexpr int64_t window = 4;  // chunks whose results are on their way
     Flight whole, addends[2], results[window];
 
     explicit Flights(stretto_comm_t &comm) {

@@ -26,7 +26,7 @@ struct Box {
 // One rank's buffer: global indices [begin, begin + extent), strides in elements.
 struct Geometry {
     int dims = 0;
-    int element = 1;    // bytes
+    int element = 1;  // bytes
     int64_t begin[max_dims] = {}, extent[max_dims] = {}, stride[max_dims] = {};
 
     int64_t elements() const {
@@ -96,7 +96,9 @@ struct View {
 halide_type_t halide_type(plan::Type type);
 
 // The block [n*rank/ranks, n*(rank+1)/ranks).
-struct Block { int64_t begin, end; };
+struct Block {
+    int64_t begin, end;
+};
 inline Block block_of(int64_t n, int rank, int ranks) {
     return {int64_t(__int128(n) * rank / ranks), int64_t(__int128(n) * (rank + 1) / ranks)};
 }

@@ -9,7 +9,13 @@
 
 extern "C" {
 
-enum { halide_type_int = 0, halide_type_uint = 1, halide_type_float = 2, halide_type_handle = 3, halide_type_bfloat = 4 };
+enum {
+    halide_type_int = 0,
+    halide_type_uint = 1,
+    halide_type_float = 2,
+    halide_type_handle = 3,
+    halide_type_bfloat = 4
+};
 
 struct halide_type_t {
     uint8_t code, bits;
@@ -17,7 +23,7 @@ struct halide_type_t {
 };
 
 struct halide_dimension_t {
-    int32_t min, extent, stride;    // stride in elements
+    int32_t min, extent, stride;  // stride in elements
     uint32_t flags;
 };
 
@@ -26,11 +32,11 @@ struct halide_device_interface_t;
 struct halide_buffer_t {
     uint64_t device;
     const halide_device_interface_t *device_interface;
-    uint8_t *host;      // of the element at the mins
-    uint64_t flags;     // 1: newer on the host, 2: newer on the device
+    uint8_t *host;   // of the element at the mins
+    uint64_t flags;  // 1: newer on the host, 2: newer on the device
     halide_type_t type;
     int32_t dimensions;
-    halide_dimension_t *dim;    // dim[0] is the last index of a row-major tensor
+    halide_dimension_t *dim;  // dim[0] is the last index of a row-major tensor
     void *padding;
 };
 

@@ -32,10 +32,15 @@ int dimension_to_slice(const std::vector<int64_t> &extents, int outputs, int ran
 class Preparation {
 public:
     Preparation(const PlanT &plan, Instance &instance, bool shared, std::string *error)
-        : p(plan), in(instance), shared_(shared && instance.ranks > 1), messages_(!shared && instance.ranks > 1), error_(error) {}
+        : p(plan),
+          in(instance),
+          shared_(shared && instance.ranks > 1),
+          messages_(!shared && instance.ranks > 1),
+          error_(error) {}
 
     bool run(void **argv) {
-        if (!bind_sizes(p, argv, in.rank, in.ranks, &in.sizes, &in.arguments, error_) || !buffers()) return false;
+        if (!bind_sizes(p, argv, in.rank, in.ranks, &in.sizes, &in.arguments, error_) || !buffers())
+            return false;
         scalars();
         bool two_phase = false;
         for (auto &s : p.stages) {
@@ -43,7 +48,8 @@ public:
             if (!stage(*s, in.stages.back())) return false;
             two_phase |= in.stages.back().two_phase;
         }
-        for (auto &s : in.stages) s.barrier = shared_ && (two_phase ? s.plan->barrier_two_phase : s.plan->barrier_one_shot);
+        for (auto &s : in.stages)
+            s.barrier = shared_ && (two_phase ? s.plan->barrier_two_phase : s.plan->barrier_one_shot);
         in.leave = shared_ && (two_phase ? p.leave_two_phase : p.leave_one_shot);
         describe();
         in.hosts.assign(p.arguments.size(), nullptr);
@@ -73,13 +79,15 @@ private:
             int64_t n = value(b.extents[size_t(d)]);
             Block block = d == b.sliced ? block_of(n, rank, in.ranks) : Block{0, n};
             g->begin[d] = block.begin, g->extent[d] = block.end - block.begin;
-            if (__builtin_mul_overflow(bytes, std::max<int64_t>(g->extent[d], 1), &bytes) || bytes > int64_t(1) << 46)
+            if (__builtin_mul_overflow(bytes, std::max<int64_t>(g->extent[d], 1), &bytes) ||
+                bytes > int64_t(1) << 46)
                 return fail("buffer " + b.name + " would have more than 2^46 bytes");
         }
         g->pack();
         for (int d = 0; d < g->dims; d++) {
             if (g->extent[d] > 1 && g->stride[d] > INT32_MAX)
-                return fail("buffer " + b.name + " would have a stride of 2^31 elements or more, which kernels cannot have");
+                return fail("buffer " + b.name +
+                            " would have a stride of 2^31 elements or more, which kernels cannot have");
         }
         return true;
     }
@@ -159,15 +167,17 @@ private:
         for (auto &t : s.stores) {
             auto &store = to.stores.emplace_back();
             store.buffer = t.buffer();
-            store.all = (s.collective == Collective::None ? t.to() == plan::To::All : to.two_phase) && in.ranks > 1;
+            store.all =
+                (s.collective == Collective::None ? t.to() == plan::To::All : to.two_phase) && in.ranks > 1;
             to.sends_results |= store.all;
             auto &b = *p.buffers[size_t(t.buffer())];
             store.view.set_type(b.type);
             if (to.block_loop < 0) store.view.set_strides(in.buffers[size_t(t.buffer())].own);
             for (size_t d = 0; to.block_loop < 0 && d < b.extents.size(); d++) {
                 if (value(b.extents[d]) == extents[d]) continue;
-                return fail("stage " + stage_name(s) + ": " + b.name + " has extent " + std::to_string(value(b.extents[d])) +
-                            " in dimension " + std::to_string(d) + ", what is stored there has " + std::to_string(extents[d]));
+                return fail("stage " + stage_name(s) + ": " + b.name + " has extent " +
+                            std::to_string(value(b.extents[d])) + " in dimension " + std::to_string(d) +
+                            ", what is stored there has " + std::to_string(extents[d]));
             }
         }
         const plan::DirectT *direct = nullptr;
@@ -180,7 +190,8 @@ private:
             if (l.from() != From::Each) continue;
             std::string list;
             for (auto &d : s.direct) list += (list.empty() ? "" : ", ") + std::to_string(d->ranks);
-            return fail("stage " + stage_name(s) + " has no kernel for " + std::to_string(in.ranks) + " ranks, only for " + list);
+            return fail("stage " + stage_name(s) + " has no kernel for " + std::to_string(in.ranks) +
+                        " ranks, only for " + list);
         }
         if (sums && !peer_sums(s, to)) return false;
         return kernel(s, *s.kernel, to, to.main, -1) && count_bytes(to);
@@ -192,7 +203,8 @@ private:
         int64_t bytes = 0;
         auto each = [&](const KernelT &k) {
             for (auto &l : k.loads)
-                if (l.from() == From::Each) bytes = std::max<int64_t>(bytes, plan::bytes_of(p.buffers[size_t(l.buffer())]->type));
+                if (l.from() == From::Each)
+                    bytes = std::max<int64_t>(bytes, plan::bytes_of(p.buffers[size_t(l.buffer())]->type));
         };
         for (auto &k : s.sums) each(*k->kernel);
         for (auto &k : s.direct) each(*k->kernel);
@@ -203,7 +215,8 @@ private:
     void ranges(const StageT &s, const std::vector<int64_t> &extents, int slice, StageInstance &to) {
         for (size_t d = 0; d < s.loops.size(); d++) {
             Range range = int(d) == slice ? Range::Slice : s.loops[d].range();
-            Block own = range == Range::Whole ? Block{0, extents[d]} : block_of(extents[d], in.rank, in.ranks);
+            Block own =
+                range == Range::Whole ? Block{0, extents[d]} : block_of(extents[d], in.rank, in.ranks);
             to.range[2 * d] = int32_t(own.begin), to.range[2 * d + 1] = int32_t(own.end);
             if (range != Range::OwnBlock && range != Range::EachBlock) continue;
             to.block_loop = int(d);
@@ -230,7 +243,8 @@ private:
 
     void cut(const StageT &s, bool sums, StageInstance &to) {
         int64_t most = INT64_MAX / 2;
-        if (sums || to.sends_results) most = s.kind == StageKind::Contract ? contraction_chunk_elements : chunk_elements;
+        if (sums || to.sends_results)
+            most = s.kind == StageKind::Contract ? contraction_chunk_elements : chunk_elements;
         if (messages_ && (sums || to.sends_results || !s.direct.empty())) {
             int element = 1;
             for (auto &t : to.stores) element = std::max(element, in.buffers[size_t(t.buffer)].own.element);
@@ -289,19 +303,22 @@ private:
             case From::Sum: call.argv.push_back(&to.sums[size_t(l.rank())].chunk.buffer); break;
             case From::Rank:
                 if (l.rank() >= in.ranks) {
-                    return fail("stage " + stage_name(s) + " loads " + p.buffers[size_t(l.buffer())]->name + " from rank " +
-                                std::to_string(l.rank()) + "; there are " + std::to_string(in.ranks) + " ranks");
+                    return fail("stage " + stage_name(s) + " loads " + p.buffers[size_t(l.buffer())]->name +
+                                " from rank " + std::to_string(l.rank()) + "; there are " +
+                                std::to_string(in.ranks) + " ranks");
                 }
-                if (messages_) transfer(s, to, l.buffer(), l.rank());    // the root sends, whoever it is
+                if (messages_) transfer(s, to, l.buffer(), l.rank());  // the root sends, whoever it is
                 call.argv.push_back(view(s, to, l.buffer(), l.rank(), l.rank()));
                 break;
             case From::Each:
-                if (messages_) transfer(s, to, l.buffer(), -1);    // on every rank in the order of the loads
+                if (messages_) transfer(s, to, l.buffer(), -1);  // on every rank in the order of the loads
                 if (turn >= 0) call.argv.push_back(view(s, to, l.buffer(), turn, -1));
-                for (int q = 0; turn < 0 && q < in.ranks; q++) call.argv.push_back(view(s, to, l.buffer(), q, -1));
+                for (int q = 0; turn < 0 && q < in.ranks; q++)
+                    call.argv.push_back(view(s, to, l.buffer(), q, -1));
                 break;
             }
-            if (l.from() == From::Each || (l.from() == From::Rank && l.rank() != in.rank)) load(s, to, l, turn);
+            if (l.from() == From::Each || (l.from() == From::Rank && l.rank() != in.rank))
+                load(s, to, l, turn);
         }
         if (turn < 0)
             for (auto &t : to.stores) call.argv.push_back(&t.view.buffer);
@@ -312,9 +329,11 @@ private:
     void load(const StageT &s, StageInstance &to, const plan::Load &l, int turn) {
         if (!shared_ || turn == in.rank) return;
         for (int q = 0; q < in.ranks; q++) {
-            if (q == in.rank || (turn >= 0 && q != turn) || (l.from() == From::Rank && q != l.rank())) continue;
+            if (q == in.rank || (turn >= 0 && q != turn) || (l.from() == From::Rank && q != l.rank()))
+                continue;
             Geometry g = geometry_of(l.buffer(), q);
-            int64_t n = elementwise(s, to, l.buffer()) ? to.regions[size_t(in.rank)].elements() : g.elements();
+            int64_t n =
+                elementwise(s, to, l.buffer()) ? to.regions[size_t(in.rank)].elements() : g.elements();
             to.bytes_loaded += uint64_t(n * g.element);
         }
     }
@@ -338,15 +357,18 @@ private:
     bool count_bytes(StageInstance &to) {
         if (!shared_) return true;
         for (auto &t : to.stores)
-            if (t.all) to.bytes_stored += uint64_t(to.regions[size_t(in.rank)].elements() * in.buffers[size_t(t.buffer)].own.element) * uint64_t(in.ranks - 1);
+            if (t.all)
+                to.bytes_stored += uint64_t(to.regions[size_t(in.rank)].elements() *
+                                            in.buffers[size_t(t.buffer)].own.element) *
+                                   uint64_t(in.ranks - 1);
         return true;
     }
 };
 
 }  // namespace
 
-std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, void **argv, int rank, int ranks, bool shared,
-                                  std::string *error) {
+std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, void **argv, int rank,
+                                  int ranks, bool shared, std::string *error) {
     auto instance = std::make_unique<Instance>();
     instance->shape = shape;
     instance->rank = rank;

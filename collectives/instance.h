@@ -16,10 +16,10 @@
 namespace stretto::runtime {
 
 struct BufferInstance {
-    Geometry own;               // this rank's part
-    bool published = false;     // peers reach it: stored densely, in this rank's place number `place`
+    Geometry own;            // this rank's part
+    bool published = false;  // peers reach it: stored densely, in this rank's place number `place`
     int place = -1;
-    uint64_t offset = 0;        // in the arena, for scratch buffers
+    uint64_t offset = 0;  // in the arena, for scratch buffers
 };
 
 // One kernel call's arguments; they point into the instance, which fills in what changes.
@@ -31,8 +31,8 @@ struct KernelCall {
 // A sum over ranks into a chunk of scratch: one call a rank, in rank order.
 struct SumInstance {
     View chunk;
-    int element = 0;        // bytes
-    uint64_t offset = 0;    // in the arena
+    int element = 0;      // bytes
+    uint64_t offset = 0;  // in the arena
     std::vector<KernelCall> calls;
 };
 
@@ -46,10 +46,10 @@ struct StoreInstance {
 // region; else all that the sender has.
 struct Transfer {
     int buffer = 0;
-    int source = -1;    // the rank it comes from; -1: from every rank
+    int source = -1;  // the rank it comes from; -1: from every rank
     bool chunked = false;
-    std::vector<std::vector<View *>> views;    // by source: those that show what it sent
-    std::vector<uint64_t> offsets;             // in the arena, by source, when not chunked
+    std::vector<std::vector<View *>> views;  // by source: those that show what it sent
+    std::vector<uint64_t> offsets;           // in the arena, by source, when not chunked
     bool from(int rank) const { return source < 0 || source == rank; }
 };
 
@@ -58,45 +58,48 @@ struct StageInstance {
     bool barrier = false;
     bool two_phase = false;
     int outputs = 0;
-    int block_loop = -1;                     // the loop over blocks, if any
-    int first_block = 0, last_block = 1;     // one call each, at index `block` of the stores' buffers
+    int block_loop = -1;                  // the loop over blocks, if any
+    int first_block = 0, last_block = 1;  // one call each, at index `block` of the stores' buffers
     int64_t block_extent = 0;
-    int32_t range[2 * max_dims] = {};        // lo, hi of each loop, as the kernels see them
-    std::vector<Box> regions;                // by rank: what that rank stores
-    std::vector<Chunks> chunks;              // by rank: its region, cut
+    int32_t range[2 * max_dims] = {};  // lo, hi of each loop, as the kernels see them
+    std::vector<Box> regions;          // by rank: what that rank stores
+    std::vector<Chunks> chunks;        // by rank: its region, cut
     std::deque<SumInstance> sums;
     std::deque<StoreInstance> stores;
     KernelCall main;
-    std::vector<Transfer> transfers;         // on messages
-    bool sends_results = false;              // some store goes to all, and there are others
+    std::vector<Transfer> transfers;  // on messages
+    bool sends_results = false;       // some store goes to all, and there are others
     bool streamed = false;
-    uint64_t bytes_loaded = 0, bytes_stored = 0;    // from and to peers' memory
+    uint64_t bytes_loaded = 0, bytes_stored = 0;  // from and to peers' memory
 };
 
 struct Instance {
     Shape shape;
     int rank = 0, ranks = 1;
     std::vector<int64_t> sizes;
-    std::vector<Geometry> arguments;           // by argument
+    std::vector<Geometry> arguments;  // by argument
     std::vector<BufferInstance> buffers;
-    std::vector<int> published;                // buffers, by place
+    std::vector<int> published;  // buffers, by place
     std::deque<StageInstance> stages;
-    bool leave = false;                        // a barrier at the end
+    bool leave = false;  // a barrier at the end
     uint64_t arena_bytes = 0, published_bytes = 0;
 
     // Scalars: values, 0-d views on them, and the scalar kernel's arguments after those of the caller.
     std::vector<uint64_t> scalars;
     std::deque<View> views;
     std::vector<void *> scalar_argv;
-    int first = 0, first_of_others = 0;        // the `first` argument of peer sums: 1 for rank 0, and 0
+    int first = 0, first_of_others = 0;  // the `first` argument of peer sums: 1 for rank 0, and 0
     Descriptor descriptor;
-    std::vector<uint64_t> hashed;              // what the descriptor's hash is of: plan, mode, sizes, then scalars
+    std::vector<uint64_t> hashed;  // what the descriptor's hash is of: plan, mode, sizes, then scalars
 
     // Loads of which only the address changes from call to call.
-    struct Slot { View *view; int rank, buffer; };
+    struct Slot {
+        View *view;
+        int rank, buffer;
+    };
     std::vector<Slot> slots;
-    std::vector<uint8_t *> bases;              // [rank * buffers + buffer]: first element, this call
-    std::vector<const uint8_t *> hosts;        // by argument: the last call's addresses, which passed check_memory
+    std::vector<uint8_t *> bases;        // [rank * buffers + buffer]: first element, this call
+    std::vector<const uint8_t *> hosts;  // by argument: the last call's addresses, which passed check_memory
     std::vector<Place> places;
 
     uint8_t *&base(int rank_, int buffer) { return bases[size_t(rank_) * buffers.size() + size_t(buffer)]; }
@@ -104,8 +107,8 @@ struct Instance {
 
 // Null with the error when the arguments do not fit the plan, or the plan not the number of ranks. `shared`: peers'
 // memory is reached by address, else by messages.
-std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, void **argv, int rank, int ranks, bool shared,
-                                  std::string *error);
+std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, void **argv, int rank,
+                                  int ranks, bool shared, std::string *error);
 
 // "gsum, avg, p1": a stage in messages.
 std::string stage_name(const plan::StageT &stage);

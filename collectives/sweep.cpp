@@ -8,8 +8,9 @@ namespace {
 int call(Execution &x, const StageInstance &stage, const KernelCall &kernel) {
     int code = x.dispatch(kernel.kernel, const_cast<void **>(kernel.argv.data()));
     if (code == 0) return STRETTO_OK;
-    return fail(x, STRETTO_KERNEL, "kernel " + std::to_string(kernel.kernel) + " of stage " + stage_name(*stage.plan) +
-                                       " returned " + std::to_string(code));
+    return fail(x, STRETTO_KERNEL,
+                "kernel " + std::to_string(kernel.kernel) + " of stage " + stage_name(*stage.plan) +
+                    " returned " + std::to_string(code));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct Execution {
     const Program &program;
     Instance &instance;
     Dispatch dispatch;
-    uint8_t *arena;    // of this rank: scratch buffers, sums, operands that were received whole
+    uint8_t *arena;  // of this rank: scratch buffers, sums, operands that were received whole
     Flights &flights;
 
     Transport &transport() const { return *comm.transport; }

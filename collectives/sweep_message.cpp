@@ -53,9 +53,11 @@ private:
     }
     Box region(int rank, int64_t c) const {
         if (!blocks()) return stage_.chunks[size_t(rank)].at(c);
-        return stage_.regions[size_t(stage_.plan->loops[size_t(stage_.block_loop)].range() == plan::Range::OwnBlock ? rank : c)];
+        return stage_.regions[size_t(
+            stage_.plan->loops[size_t(stage_.block_loop)].range() == plan::Range::OwnBlock ? rank : c)];
     }
-    template <class F> void for_peers(F f) {
+    template <class F>
+    void for_peers(F f) {
         for (int i = 1; i < in_.ranks; i++) f((in_.rank + i) % in_.ranks);
     }
     Geometry geometry(int buffer, int rank) const {

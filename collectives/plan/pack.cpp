@@ -25,12 +25,12 @@ uint64_t checksum_of(const uint8_t *bytes, uint64_t size) {
         memcpy(&word, part, 8);
         h = fold(h, word);
     }
-    return h ? h : 1;    // 0 is the default, which FlatBuffers does not store
+    return h ? h : 1;  // 0 is the default, which FlatBuffers does not store
 }
 
 std::vector<uint8_t> pack(const PlanT &plan) {
     PlanT sealed(plan);
-    sealed.checksum = 1;    // stored, since it is not the default; its value is put in below
+    sealed.checksum = 1;  // stored, since it is not the default; its value is put in below
     flatbuffers::FlatBufferBuilder builder;
     FinishPlanBuffer(builder, Plan::Pack(builder, &sealed));
     std::vector<uint8_t> bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());

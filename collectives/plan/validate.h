@@ -11,10 +11,10 @@ constexpr int current_version = 1;
 
 // What a plan may have at most. They bound what a damaged or hostile plan can make the runtime allocate.
 constexpr int max_dimensions = 8;
-constexpr int max_published = 64;      // buffers with `peers`: a transport publishes that many places
-constexpr int max_entries = 4096;      // of any table: arguments, buffers, scalars, stages, ...
-constexpr int max_loads = 1024;        // of one kernel
-constexpr int max_text = 4096;         // bytes of any name or text
+constexpr int max_published = 64;  // buffers with `peers`: a transport publishes that many places
+constexpr int max_entries = 4096;  // of any table: arguments, buffers, scalars, stages, ...
+constexpr int max_loads = 1024;    // of one kernel
+constexpr int max_text = 4096;     // bytes of any name or text
 
 // "" if the bytes hold a plan that can be run, which is then in *plan; else "RULE: where and what", for instance
 // "load: stages[2].kernel.loads[0].buffer is 7, the plan has 5 buffers". Rules of the bytes: structure (FlatBuffers' own

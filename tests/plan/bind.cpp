@@ -31,7 +31,7 @@ std::string momentum_error(const std::function<void(Arguments &)> &spoil) {
         int status = program(comm, a.argv);
         text = status ? stretto_last_error() : "";
         CHECK((status == STRETTO_INVALID || status == 0));
-        CHECK(program(comm, good.argv) == 0);    // one rank alone goes on
+        CHECK(program(comm, good.argv) == 0);  // one rank alone goes on
     });
     return text;
 }
@@ -58,7 +58,8 @@ std::string matrix_error(const std::function<void(Matrices &)> &spoil) {
 TEST_CASE("null arguments") {
     CHECK(momentum_error([](Arguments &a) { a.argv[1] = nullptr; }) == "momentum: argument p is null");
     CHECK(momentum_error([](Arguments &a) { a.argv[3] = nullptr; }) == "momentum: argument lr is null");
-    CHECK(momentum_error([](Arguments &a) { a.vm.get()->dim = nullptr; }) == "momentum: argument m has a null pointer to its dimensions");
+    CHECK(momentum_error([](Arguments &a) { a.vm.get()->dim = nullptr; }) ==
+          "momentum: argument m has a null pointer to its dimensions");
     CHECK(momentum_error([](Arguments &a) { a.vm.get()->host = nullptr; }) ==
           "momentum: argument m has no data: its host pointer is null, its extents make 10 elements");
 }
@@ -69,16 +70,20 @@ TEST_CASE("data on a device") {
 }
 
 TEST_CASE("types") {
-    CHECK(momentum_error([](Arguments &a) { a.vp.get()->type.bits = 64; }) == "momentum: argument p has type float64; required is float32");
+    CHECK(momentum_error([](Arguments &a) { a.vp.get()->type.bits = 64; }) ==
+          "momentum: argument p has type float64; required is float32");
     CHECK(momentum_error([](Arguments &a) { a.vp.get()->type = detail::type_of<bfloat16>(); }) ==
           "momentum: argument p has type bfloat16; required is float32");
     CHECK(momentum_error([](Arguments &a) { a.vp.get()->type = detail::type_of<bool>(); }) ==
           "momentum: argument p has type bool; required is float32");
-    CHECK(momentum_error([](Arguments &a) { a.vp.get()->type.lanes = 4; }) == "momentum: argument p has type float32x4; required is float32");
+    CHECK(momentum_error([](Arguments &a) { a.vp.get()->type.lanes = 4; }) ==
+          "momentum: argument p has type float32x4; required is float32");
 }
 
 TEST_CASE("number of dimensions") {
-    CHECK(momentum_error([](Arguments &a) { a.vp = View(a.p.data(), {2, 5}); }) == "momentum: argument p has 2 dimensions; required are 1: [n]");
+    CHECK(momentum_error([](Arguments &a) {
+              a.vp = View(a.p.data(), {2, 5});
+          }) == "momentum: argument p has 2 dimensions; required are 1: [n]");
     CHECK(matrix_error([](Matrices &a) { a.vg = View(a.g.data(), {24}); }) ==
           "all_reduce: argument g has 1 dimensions; required are 2: [B, H]");
 }
@@ -86,7 +91,8 @@ TEST_CASE("number of dimensions") {
 TEST_CASE("extents and mins") {
     CHECK(momentum_error([](Arguments &a) { a.vp.get()->dim[0].extent = 9; }) ==
           "momentum: argument p: dimension 0 has extent 9; required is n = 10, as dimension 0 of g");
-    CHECK(momentum_error([](Arguments &a) { a.vp.get()->dim[0].min = 2; }) == "momentum: argument p: dimension 0 has min 2; required is 0");
+    CHECK(momentum_error([](Arguments &a) { a.vp.get()->dim[0].min = 2; }) ==
+          "momentum: argument p: dimension 0 has min 2; required is 0");
     CHECK(momentum_error([](Arguments &a) { a.vg.get()->dim[0].extent = -1; }) ==
           "momentum: size n is -1 (dimension 0 of g); legal are 0 to 2147483647");
     CHECK(matrix_error([](Matrices &a) { a.vout.get()->dim[0].extent = 5; }) ==
@@ -103,11 +109,12 @@ TEST_CASE("slices") {
             else a.vm.get()->dim[0].min = min, a.vm.get()->dim[0].extent = extent;
             CHECK(program(comm, a.argv) == STRETTO_INVALID);
             std::string text = stretto_last_error();
-            std::string required = "momentum: argument m: dimension 0 has min " + std::to_string(min) + " and extent " +
-                                   std::to_string(extent) +
-                                   "; required is rank 1's slice of n = 10, as dimension 0 of g: min 5 and extent 5 (see stretto_slice)";
+            std::string required = "momentum: argument m: dimension 0 has min " + std::to_string(min) +
+                                   " and extent " + std::to_string(extent) +
+                                   "; required is rank 1's slice of n = 10, as dimension 0 of g: min 5 and "
+                                   "extent 5 (see stretto_slice)";
             INFO(text);
-            CHECK(text.find(required) != text.npos);    // on rank 0 too, which does not wait for rank 1
+            CHECK(text.find(required) != text.npos);  // on rank 0 too, which does not wait for rank 1
             CHECK(text.find("rank 1 failed") != text.npos);
         });
     }
@@ -118,10 +125,14 @@ TEST_CASE("sizes that are parameters") {
     on_ranks(World::Threads, 1, [&](stretto_comm_t *comm) {
         float x = 1, total = 0;
         View vx(&x, {1}), vtotal = view(&total);
-        for (auto [n, text] : {std::pair<int64_t, const char *>{-1, "block_sums: size n is -1 (argument n); legal are 0 to 2147483647"},
-                               {int64_t(1) << 31, "block_sums: size n is 2147483648 (argument n); legal are 0 to 2147483647"},
-                               {2, "block_sums: argument x: dimension 0 has min 0 and extent 1; required is rank 0's slice of n = 2, "
-                                   "as argument n: min 0 and extent 2 (see stretto_slice)"}}) {
+        for (auto [n, text] :
+             {std::pair<int64_t, const char *>{
+                  -1, "block_sums: size n is -1 (argument n); legal are 0 to 2147483647"},
+              {int64_t(1) << 31, "block_sums: size n is 2147483648 (argument n); legal are 0 to 2147483647"},
+              {2,
+               "block_sums: argument x: dimension 0 has min 0 and extent 1; required is rank 0's slice of n "
+               "= 2, "
+               "as argument n: min 0 and extent 2 (see stretto_slice)"}}) {
             int64_t size = n;
             CHECK(program(comm, {vx.get(), &size, vtotal.get()}) == STRETTO_INVALID);
             CHECK(std::string(stretto_last_error()) == text);
@@ -131,28 +142,35 @@ TEST_CASE("sizes that are parameters") {
 
 TEST_CASE("strides") {
     CHECK(matrix_error([](Matrices &a) { a.vg.get()->dim[0].stride = 2, a.vg.get()->dim[1].stride = 12; }) ==
-          "all_reduce: argument g: dimension 1, the last, has stride 2; required is 1 (other dimensions may have any stride). "
+          "all_reduce: argument g: dimension 1, the last, has stride 2; required is 1 (other dimensions may "
+          "have any stride). "
           "Copy it into a buffer whose last index is dense");
     CHECK(matrix_error([](Matrices &a) { a.vout.get()->dim[1].stride = 5; }) ==
-          "all_reduce: argument out: dimension 0 has stride 5, so that elements share memory; it is written, so each element needs "
+          "all_reduce: argument out: dimension 0 has stride 5, so that elements share memory; it is written, "
+          "so each element needs "
           "a place of its own");
     CHECK(matrix_error([](Matrices &a) { a.vout.get()->dim[1].stride = 0; }) ==
-          "all_reduce: argument out: dimension 0 has stride 0, so that elements share memory; it is written, so each element needs "
+          "all_reduce: argument out: dimension 0 has stride 0, so that elements share memory; it is written, "
+          "so each element needs "
           "a place of its own");
     // What is only read may repeat its rows; rows may be padded, or stand upside down.
     CHECK(matrix_error([](Matrices &a) { a.vg.get()->dim[1].stride = 0; }) == "");
-    CHECK(matrix_error([](Matrices &a) { a.vg.get()->dim[1].stride = a.vout.get()->dim[1].stride = 9; }) == "");
-    CHECK(matrix_error([](Matrices &a) { a.vout.get()->dim[1].stride = -8, a.vout.get()->host += 4 * 24; }) == "");
+    CHECK(matrix_error([](Matrices &a) { a.vg.get()->dim[1].stride = a.vout.get()->dim[1].stride = 9; }) ==
+          "");
+    CHECK(matrix_error([](Matrices &a) { a.vout.get()->dim[1].stride = -8, a.vout.get()->host += 4 * 24; }) ==
+          "");
     // The stride of a dimension of one element is of no account.
     CHECK(matrix_error([](Matrices &a) {
-              for (View *v : {&a.vg, &a.vout}) v->get()->dim[0] = {0, 1, 7, 0}, v->get()->dim[1] = {0, 4, 3, 0};
+              for (View *v : {&a.vg, &a.vout})
+                  v->get()->dim[0] = {0, 1, 7, 0}, v->get()->dim[1] = {0, 4, 3, 0};
           }) == "");
 }
 
 TEST_CASE("overlap") {
     auto range = [](const float *begin, int64_t n) {
         char text[64];
-        snprintf(text, sizeof text, "[0x%" PRIxPTR ", 0x%" PRIxPTR ")", uintptr_t(begin), uintptr_t(begin + n));
+        snprintf(text, sizeof text, "[0x%" PRIxPTR ", 0x%" PRIxPTR ")", uintptr_t(begin),
+                 uintptr_t(begin + n));
         return std::string(text);
     };
     std::string expected;
@@ -160,14 +178,14 @@ TEST_CASE("overlap") {
               a.p.resize(15);
               a.vp = View(a.p.data(), {10});
               a.vm = View(a.p.data() + 5, {10});
-              expected = "momentum: arguments p and m overlap: " + range(a.p.data(), 10) + " and " + range(a.p.data() + 5, 10) +
-                         "; only arguments that are not written may share memory";
+              expected = "momentum: arguments p and m overlap: " + range(a.p.data(), 10) + " and " +
+                         range(a.p.data() + 5, 10) + "; only arguments that are not written may share memory";
               a.argv = {a.vg.get(), a.vp.get(), a.vm.get(), &a.lr};
           }) == expected);
     CHECK(momentum_error([&](Arguments &a) {
               a.vg = View(a.m.data(), {10});
-              expected = "momentum: arguments g and m overlap: " + range(a.m.data(), 10) + " and " + range(a.m.data(), 10) +
-                         "; only arguments that are not written may share memory";
+              expected = "momentum: arguments g and m overlap: " + range(a.m.data(), 10) + " and " +
+                         range(a.m.data(), 10) + "; only arguments that are not written may share memory";
           }) == expected);
     // Side by side is no overlap.
     CHECK(momentum_error([&](Arguments &a) {

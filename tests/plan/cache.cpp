@@ -79,7 +79,7 @@ TEST_CASE("arguments at other addresses, and good again after bad") {
         View va(&a, {1}), vb(&b, {1});
         for (int round = 0; round < 3; round++) {
             REQUIRE(own(comm, {va.get(), vb.get()}) == 0);
-            CHECK(own(comm, {va.get(), va.get()}) == STRETTO_INVALID);    // overlap
+            CHECK(own(comm, {va.get(), va.get()}) == STRETTO_INVALID);  // overlap
         }
     });
 }

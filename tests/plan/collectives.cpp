@@ -16,7 +16,7 @@ void check_all_reduce(World world, int ranks, Collective how, int64_t n) {
         int rank = stretto_comm_rank(comm);
         Floats g(n), out(n);
         for (int64_t i = 0; i < n; i++) g[i] = value(rank, i);
-        for (int call = 0; call < 3; call++) {    // the second runs what the first prepared
+        for (int call = 0; call < 3; call++) {  // the second runs what the first prepared
             for (int64_t i = 0; i < n; i++) out[i] = -1;
             View vg(g.data(), {n}), vout(out.data(), {n});
             int status = program(comm, {vg.get(), vout.get()});
@@ -33,7 +33,8 @@ void check_all_reduce(World world, int ranks, Collective how, int64_t n) {
 
 // A matrix of B rows of H, at a row stride of `pitch` elements.
 void check_2d(World world, int ranks, int d, int64_t B, int64_t H, int64_t pitch) {
-    Packed all(all_reduce(2, Collective::Auto)), one(all_reduce(2, Collective::OneShot)), two(all_reduce(2, Collective::TwoPhase));
+    Packed all(all_reduce(2, Collective::Auto)), one(all_reduce(2, Collective::OneShot)),
+        two(all_reduce(2, Collective::TwoPhase));
     Packed scatter(reduce_scatter(2, d)), gather(all_gather(2, d));
     on_ranks(world, ranks, [&](stretto_comm_t *comm) {
         int rank = stretto_comm_rank(comm);
@@ -148,7 +149,8 @@ TEST_CASE("broadcast from each rank") {
     for (World world : {World::Threads, World::Messages})
         for (int ranks : all_ranks)
             for (int root = 0; root < ranks; root++)
-                for (int64_t n : {int64_t(0), int64_t(1), int64_t(1000), int64_t(100003)}) check_broadcast(world, ranks, root, n);
+                for (int64_t n : {int64_t(0), int64_t(1), int64_t(1000), int64_t(100003)})
+                    check_broadcast(world, ranks, root, n);
 }
 
 TEST_CASE("a load of all of each rank's buffer") {

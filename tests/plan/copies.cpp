@@ -30,9 +30,15 @@ public:
     void *allocate(uint64_t bytes, uint64_t align) override { return t_->allocate(bytes, align); }
     void release(void *data) override { t_->release(data); }
     bool owns(const void *data) const override { return t_->owns(data); }
-    runtime::Request send(int peer, int tag, const void *data, uint64_t bytes) override { return t_->send(peer, tag, data, bytes); }
-    runtime::Request receive(int peer, int tag, void *data, uint64_t bytes) override { return t_->receive(peer, tag, data, bytes); }
-    int progress(runtime::Request *requests, int count, bool wait) override { return t_->progress(requests, count, wait); }
+    runtime::Request send(int peer, int tag, const void *data, uint64_t bytes) override {
+        return t_->send(peer, tag, data, bytes);
+    }
+    runtime::Request receive(int peer, int tag, void *data, uint64_t bytes) override {
+        return t_->receive(peer, tag, data, bytes);
+    }
+    int progress(runtime::Request *requests, int count, bool wait) override {
+        return t_->progress(requests, count, wait);
+    }
     int fail(int status, const char *text) override { return t_->fail(status, text); }
     int poll() override { return t_->poll(); }
 
@@ -40,7 +46,9 @@ private:
     std::unique_ptr<Transport> t_;
 };
 
-void heap_only(stretto_comm_t *comm) { comm->transport = std::make_unique<HeapOnly>(std::move(comm->transport)); }
+void heap_only(stretto_comm_t *comm) {
+    comm->transport = std::make_unique<HeapOnly>(std::move(comm->transport));
+}
 
 stretto_stats stats_of(stretto_comm_t *comm) {
     stretto_stats stats;
@@ -66,7 +74,8 @@ void check_momentum(int ranks, int64_t n, bool p_on_heap) {
             int status = program(comm, {vg.get(), vp.get(), vm.get(), &lr});
             if (status) MESSAGE(std::string(stretto_last_error()));
             REQUIRE(status == 0);
-            CHECK(stats_of(comm).bytes_bounced == (ranks == 1 ? 0 : uint64_t(step * n * 4) * (p_on_heap ? 1 : 3)));
+            CHECK(stats_of(comm).bytes_bounced ==
+                  (ranks == 1 ? 0 : uint64_t(step * n * 4) * (p_on_heap ? 1 : 3)));
         }
         int64_t wrong = 0;
         for (int64_t i = 0; i < n; i++) {
@@ -111,7 +120,8 @@ TEST_CASE("streamed copies of every length and alignment") {
                 runtime::copy_streamed(to.data() + a, from.data() + b, bytes);
                 runtime::finish_streamed();
                 size_t wrong = 0;
-                for (size_t i = 0; i < to.size(); i++) wrong += to[i] != (i >= a && i < a + bytes ? from[i - a + b] : 0);
+                for (size_t i = 0; i < to.size(); i++)
+                    wrong += to[i] != (i >= a && i < a + bytes ? from[i - a + b] : 0);
                 CHECK(wrong == 0);
             }
 }
@@ -125,7 +135,8 @@ TEST_CASE("STRETTO_REQUIRE_HEAP=1 refuses the copy" * doctest::skip(!getenv("STR
         View va(&a, {1}), vb(&b, {1});
         CHECK(program(comm, {va.get(), vb.get()}) == STRETTO_INVALID);
         std::string text = stretto_last_error();
-        CHECK(text.find("broadcast: argument a is not in the heap of stretto_malloc and would have to be copied, which "
+        CHECK(text.find("broadcast: argument a is not in the heap of stretto_malloc and would have to be "
+                        "copied, which "
                         "STRETTO_REQUIRE_HEAP=1 forbids") != text.npos);
     });
 }

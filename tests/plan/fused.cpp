@@ -60,7 +60,8 @@ TEST_CASE("fused momentum step") {
 
 TEST_CASE("slices long enough to be stored past the cache, aligned and not") {
     for (int ranks : {2, 3})
-        for (int64_t n : {int64_t(ranks) << 18, (int64_t(ranks) << 18) + 1, int64_t(1) << 20}) check_fused(World::Threads, ranks, n);
+        for (int64_t n : {int64_t(ranks) << 18, (int64_t(ranks) << 18) + 1, int64_t(1) << 20})
+            check_fused(World::Threads, ranks, n);
 }
 
 TEST_CASE("messages carry 2 (P - 1) / P n elements a rank") {
@@ -114,7 +115,8 @@ TEST_CASE("scalars and sizes that differ between ranks are an error on every ran
                 View vg(g.data(), {n}), vp(p.data(), {n}), vm(m.data(), {hi - lo}, {lo});
                 CHECK(program(comm, {vg.get(), vp.get(), vm.get(), &lr}) == STRETTO_MISMATCH);
                 std::string text = stretto_last_error();
-                CHECK(text.find(size ? "size 0 of momentum: rank 1 has 12" : "scalar 0 of momentum: rank 2 has 0x3f000000 (0.5)") != text.npos);
+                CHECK(text.find(size ? "size 0 of momentum: rank 1 has 12"
+                                     : "scalar 0 of momentum: rank 2 has 0x3f000000 (0.5)") != text.npos);
                 CHECK(p[0] == 5);
             });
         }
@@ -136,7 +138,8 @@ TEST_CASE("a kernel that fails is named, on every rank") {
                 View vg(g.data(), {n}), vp(p.data(), {n}), vm(m.data(), {hi - lo}, {lo});
                 CHECK(program(comm, {vg.get(), vp.get(), vm.get(), &lr}) == STRETTO_KERNEL);
                 std::string text = stretto_last_error();
-                named += text.find("momentum: kernel " + std::to_string(failing) + " of stage gsum, m1, p1 returned -7") != text.npos;
+                named += text.find("momentum: kernel " + std::to_string(failing) +
+                                   " of stage gsum, m1, p1 returned -7") != text.npos;
             });
             CHECK(named == ranks);
         }

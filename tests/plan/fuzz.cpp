@@ -13,7 +13,8 @@ using namespace stretto::test;
 namespace {
 
 std::vector<std::vector<uint8_t>> plans() {
-    return {plan::pack(fused_momentum()), plan::pack(all_reduce(2, plan::Collective::Auto)), plan::pack(block_sums(true))};
+    return {plan::pack(fused_momentum()), plan::pack(all_reduce(2, plan::Collective::Auto)),
+            plan::pack(block_sums(true))};
 }
 
 std::string validate(const std::vector<uint8_t> &bytes) {
@@ -60,12 +61,13 @@ TEST_CASE("damage with a right checksum does not crash the checks") {
     for (auto &good : plans()) {
         for (int round = 0; round < 6000; round++) {
             auto bytes = good;
-            for (unsigned k = 1 + random() % 3; k; k--) bytes[random() % bytes.size()] = uint8_t(random() % 4 ? random() : random() % 3);
+            for (unsigned k = 1 + random() % 3; k; k--)
+                bytes[random() % bytes.size()] = uint8_t(random() % 4 ? random() : random() % 3);
             (validate_resealed(bytes).empty() ? passed : refused)++;
         }
     }
-    CHECK(refused > 1000);    // the loop reached the rules
-    CHECK(passed > 0);        // and changes of a name or a flag are plans too
+    CHECK(refused > 1000);  // the loop reached the rules
+    CHECK(passed > 0);      // and changes of a name or a flag are plans too
 }
 
 TEST_CASE("truncated, empty, foreign") {

@@ -42,7 +42,9 @@ private:
     void **next_;
 };
 
-struct Range { int64_t lo, hi; };
+struct Range {
+    int64_t lo, hi;
+};
 
 template <int dims, class Body>
 void loop(const Range *r, Body body) {

@@ -6,13 +6,20 @@ namespace stretto::test {
 
 enum Kernel {
     // Peer sums: chunk(i..) = first ? g(i..) : chunk(i..) + g(i..)
-    add_1d, add_2d,
+    add_1d,
+    add_2d,
     // out(i..) = s(i..), from a chunk, a local or another rank's buffer
-    copy_0d, copy_1d, copy_2d,
+    copy_0d,
+    copy_1d,
+    copy_2d,
     // out(i..) = g0(i..) + g1(i..) + ...: all addends at once
-    add_2_ranks_1d, add_4_ranks_1d, add_2_ranks_2d, add_4_ranks_2d,
+    add_2_ranks_1d,
+    add_4_ranks_1d,
+    add_2_ranks_2d,
+    add_4_ranks_2d,
     // m(i) = 0.5 m(i) + s(i) ; p(i) = p(i) - rate m(i), in place
-    momentum, momentum_2_ranks,
+    momentum,
+    momentum_2_ranks,
     // rate = lr / 2 ; ok = lr > 0 ; n, ranks and rank are passed on as they came
     momentum_scalars,
     // out() = sum of x(lo..hi), in order, from 0

@@ -30,7 +30,8 @@ PlanT with_tensors(const char *name, int dims, const std::vector<Tensor> &tensor
     for (int d = 0; d < dims; d++) {
         extents.push_back(size(d));
         auto s = std::make_unique<SizeT>();
-        s->name = dims == 1 ? "n" : d == 0 ? "B" : "H";
+        s->name = dims == 1 ? "n" : d == 0 ? "B"
+                                           : "H";
         for (size_t i = 0; i < tensors.size() && s->argument < 0; i++)
             if (tensors[i].sliced != d) s->argument = int(i), s->dimension = d;
         if (s->argument < 0) s->parameter = int(tensors.size());
@@ -92,7 +93,8 @@ std::unique_ptr<StageT> stage(const char *name, int dims, int sliced) {
     auto s = std::make_unique<StageT>();
     s->names = {name};
     s->outputs = dims;
-    for (int d = 0; d < dims; d++) s->loops.push_back(Loop(size(d), d == sliced ? Range::Slice : Range::Whole));
+    for (int d = 0; d < dims; d++)
+        s->loops.push_back(Loop(size(d), d == sliced ? Range::Slice : Range::Whole));
     return s;
 }
 
@@ -115,8 +117,9 @@ void add_total(PlanT &p, const char *name) {
 }  // namespace
 
 PlanT all_reduce(int dims, Collective how) {
-    PlanT p = with_tensors("all_reduce", dims, {{"g", Access::Input, LayoutKind::Partial, -1, true},
-                                                {"out", Access::Output, LayoutKind::Replicated, -1, true}});
+    PlanT p = with_tensors("all_reduce", dims,
+                           {{"g", Access::Input, LayoutKind::Partial, -1, true},
+                            {"out", Access::Output, LayoutKind::Replicated, -1, true}});
     auto s = stage("out", dims, -1);
     s->collective = how;
     s->kernel = kernel(dims == 1 ? copy_1d : copy_2d, {Load(0, From::Sum, 0)});
@@ -130,8 +133,9 @@ PlanT all_reduce(int dims, Collective how) {
 }
 
 PlanT reduce_scatter(int dims, int d) {
-    PlanT p = with_tensors("reduce_scatter", dims, {{"g", Access::Input, LayoutKind::Partial, -1, true},
-                                                    {"out", Access::Output, LayoutKind::Sliced, d, false}});
+    PlanT p = with_tensors("reduce_scatter", dims,
+                           {{"g", Access::Input, LayoutKind::Partial, -1, true},
+                            {"out", Access::Output, LayoutKind::Sliced, d, false}});
     auto s = stage("out", dims, d);
     s->kernel = kernel(dims == 1 ? copy_1d : copy_2d, {Load(0, From::Sum, 0)});
     add_sum(*s, dims == 1 ? add_1d : add_2d, 0);
@@ -143,8 +147,9 @@ PlanT reduce_scatter(int dims, int d) {
 }
 
 PlanT all_gather(int dims, int d) {
-    PlanT p = with_tensors("all_gather", dims, {{"x", Access::Input, LayoutKind::Sliced, d, false},
-                                                {"out", Access::Output, LayoutKind::Replicated, -1, true}});
+    PlanT p = with_tensors("all_gather", dims,
+                           {{"x", Access::Input, LayoutKind::Sliced, d, false},
+                            {"out", Access::Output, LayoutKind::Replicated, -1, true}});
     auto s = stage("out", dims, d);
     s->kernel = kernel(dims == 1 ? copy_1d : copy_2d, {Load(0, From::Own, 0)});
     s->stores = {Store(1, To::All, false)};
@@ -154,8 +159,9 @@ PlanT all_gather(int dims, int d) {
 }
 
 PlanT broadcast(int root) {
-    PlanT p = with_tensors("broadcast", 1, {{"a", Access::Input, LayoutKind::Local, -1, true},
-                                            {"b", Access::Output, LayoutKind::Replicated, -1, false}});
+    PlanT p = with_tensors("broadcast", 1,
+                           {{"a", Access::Input, LayoutKind::Local, -1, true},
+                            {"b", Access::Output, LayoutKind::Replicated, -1, false}});
     auto s = stage("b", 1, -1);
     s->kernel = kernel(copy_1d, {Load(0, From::Rank, root)});
     s->stores = {Store(1, To::Own, false)};
@@ -165,9 +171,10 @@ PlanT broadcast(int root) {
 }
 
 PlanT fused_momentum() {
-    PlanT p = with_tensors("momentum", 1, {{"g", Access::Input, LayoutKind::Partial, -1, true},
-                                           {"p", Access::InOut, LayoutKind::Replicated, -1, true},
-                                           {"m", Access::InOut, LayoutKind::Sliced, 0, false}});
+    PlanT p = with_tensors("momentum", 1,
+                           {{"g", Access::Input, LayoutKind::Partial, -1, true},
+                            {"p", Access::InOut, LayoutKind::Replicated, -1, true},
+                            {"m", Access::InOut, LayoutKind::Sliced, 0, false}});
     p.schedule = "fused";
     auto lr = std::make_unique<ArgumentT>();
     lr->name = "lr";
@@ -198,7 +205,9 @@ PlanT fused_momentum() {
 }
 
 PlanT block_sums(bool sliced) {
-    PlanT p = with_tensors("block_sums", 1, {{"x", Access::Input, sliced ? LayoutKind::Sliced : LayoutKind::Replicated, sliced ? 0 : -1, false}});
+    PlanT p = with_tensors(
+        "block_sums", 1,
+        {{"x", Access::Input, sliced ? LayoutKind::Sliced : LayoutKind::Replicated, sliced ? 0 : -1, false}});
     add_total(p, "block_sums");
     auto b = std::make_unique<BufferT>();
     b->name = "total.blocks";
@@ -239,13 +248,14 @@ PlanT whole_sum() {
 
 void on_ranks(World world, int ranks, const std::function<void(stretto_comm_t *)> &body) {
     std::vector<stretto_comm_t *> comms(size_t(ranks), nullptr);
-    check_status(world == World::Threads ? stretto_comm_threads(ranks, comms.data()) : runtime::make_message_comms(ranks, comms.data()));
+    check_status(world == World::Threads ? stretto_comm_threads(ranks, comms.data())
+                                         : runtime::make_message_comms(ranks, comms.data()));
     std::vector<std::thread> threads;
     for (auto *&comm : comms) {
         threads.emplace_back([&body, &comm] {
             try {
                 body(comm);
-            } catch (...) {    // doctest has counted and shown it
+            } catch (...) {  // doctest has counted and shown it
                 stretto_comm_free(comm);
                 comm = nullptr;
             }

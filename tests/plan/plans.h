@@ -29,7 +29,8 @@ plan::PlanT block_sums(bool sliced);
 // total() = sum over ranks and elements of a local g: a load of all of each rank's buffer.
 plan::PlanT whole_sum();
 
-enum class World { Threads, Messages };
+enum class World { Threads,
+                   Messages };
 
 // Runs body(comm) on a thread a rank, with handles that live until all have returned. That of a rank whose REQUIRE failed
 // is freed at once, so that the others do not wait for it.
@@ -81,9 +82,7 @@ inline float sum_of_values(int ranks, int64_t i) {
     return sum;
 }
 
-inline std::vector<int64_t> lengths(int ranks) {
-    return {0, 1, ranks - 1, ranks, ranks + 1, 1000, 100003};
-}
+inline std::vector<int64_t> lengths(int ranks) { return {0, 1, ranks - 1, ranks, ranks + 1, 1000, 100003}; }
 
 inline const int all_ranks[] = {1, 2, 3, 4, 5, 8};
 

@@ -56,69 +56,101 @@ TEST_CASE("version and limits") {
                   p.buffers.back()->argument = -1;
               }
           }) == "limit: buffers with peers has 102 entries, at most 64 are allowed");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->loops.resize(9, Loop(Extent(ExtentKind::Constant, 1), Range::Whole)); }) ==
-          "limit: stages[0].loops has 9 entries, at most 8 are allowed");
-    CHECK(momentum_with([](PlanT &p) { p.buffers[1]->extents.resize(9, Extent(ExtentKind::Constant, 1)); p.arguments[1]->extents = p.buffers[1]->extents; }) ==
-          "limit: arguments[1].extents has 9 dimensions, at most 8 are allowed");
+    CHECK(momentum_with([](PlanT &p) {
+              p.stages[0]->loops.resize(9, Loop(Extent(ExtentKind::Constant, 1), Range::Whole));
+          }) == "limit: stages[0].loops has 9 entries, at most 8 are allowed");
+    CHECK(momentum_with([](PlanT &p) {
+              p.buffers[1]->extents.resize(9, Extent(ExtentKind::Constant, 1));
+              p.arguments[1]->extents = p.buffers[1]->extents;
+          }) == "limit: arguments[1].extents has 9 dimensions, at most 8 are allowed");
 }
 
 TEST_CASE("text") {
     CHECK(momentum_with([](PlanT &p) { p.name = ""; }) == "text: name is empty");
-    CHECK(momentum_with([](PlanT &p) { p.arguments[2]->name = "\xff"; }) == "text: arguments[2].name is not UTF-8 text");
-    CHECK(momentum_with([](PlanT &p) { p.schedule = std::string(5000, 'x'); }) == "text: schedule has 5000 bytes, at most 4096 are allowed");
+    CHECK(momentum_with([](PlanT &p) { p.arguments[2]->name = "\xff"; }) ==
+          "text: arguments[2].name is not UTF-8 text");
+    CHECK(momentum_with([](PlanT &p) { p.schedule = std::string(5000, 'x'); }) ==
+          "text: schedule has 5000 bytes, at most 4096 are allowed");
 }
 
 TEST_CASE("enum") {
-    CHECK(momentum_with([](PlanT &p) { p.arguments[0]->type = Type(13); p.buffers[0]->type = Type(13); }) ==
-          "enum: arguments[0].type is 13, legal are 0 to 12");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kind = StageKind(-1); }) == "enum: stages[0].kind is -1, legal are 0 to 3");
+    CHECK(momentum_with([](PlanT &p) {
+              p.arguments[0]->type = Type(13);
+              p.buffers[0]->type = Type(13);
+          }) == "enum: arguments[0].type is 13, legal are 0 to 12");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kind = StageKind(-1); }) ==
+          "enum: stages[0].kind is -1, legal are 0 to 3");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->loads[0] = Load(0, From(4), 0); }) ==
           "enum: stages[0].kernel.loads[0].from is 4, legal are 0 to 3");
 }
 
 TEST_CASE("extent") {
-    auto extent = [](Extent e) { return [e](PlanT &p) { p.buffers[1]->extents[0] = p.arguments[1]->extents[0] = e; }; };
-    CHECK(momentum_with(extent(Extent(ExtentKind::Constant, -5))) == "extent: arguments[1].extents[0].value is -5, legal are 0 to 2147483647");
-    CHECK(momentum_with(extent(Extent(ExtentKind::Size, 1))) == "extent: arguments[1].extents[0].value is 1, the plan has 1 sizes");
+    auto extent = [](Extent e) {
+        return [e](PlanT &p) { p.buffers[1]->extents[0] = p.arguments[1]->extents[0] = e; };
+    };
+    CHECK(momentum_with(extent(Extent(ExtentKind::Constant, -5))) ==
+          "extent: arguments[1].extents[0].value is -5, legal are 0 to 2147483647");
+    CHECK(momentum_with(extent(Extent(ExtentKind::Size, 1))) ==
+          "extent: arguments[1].extents[0].value is 1, the plan has 1 sizes");
     CHECK(momentum_with([](PlanT &p) {
-              p.arguments[1]->extents = p.buffers[1]->extents = std::vector<Extent>(3, Extent(ExtentKind::Constant, 1 << 30));
+              p.arguments[1]->extents = p.buffers[1]->extents =
+                  std::vector<Extent>(3, Extent(ExtentKind::Constant, 1 << 30));
           }) == "extent: arguments[1].extents multiplies to more than 64 bits of bytes");
 }
 
 TEST_CASE("size") {
-    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->argument = 9; }) == "size: sizes[0].argument is 9, the plan has 4 arguments");
-    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->argument = 3; }) == "size: sizes[0].argument is argument 3, a scalar");
-    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->dimension = 1; }) == "size: sizes[0].dimension is 1, argument 0 has 1 dimensions");
-    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->argument = 2; }) == "size: sizes[0].dimension is 0, on which argument 2 is sliced");
-    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->argument = -1; }) == "size: sizes[0].parameter is -1, the plan has 4 arguments");
-    CHECK(blocks_with(true, [](PlanT &p) { p.arguments[1]->type = Type::Int32; }) == "size: sizes[0].parameter is argument 1, which is no int64 scalar");
-    CHECK(momentum_with([](PlanT &p) { p.buffers[0]->extents[0] = p.arguments[0]->extents[0] = Extent(ExtentKind::Constant, 4); }) ==
-          "size: sizes[0] is not the extent of dimension 0 of argument 0");
+    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->argument = 9; }) ==
+          "size: sizes[0].argument is 9, the plan has 4 arguments");
+    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->argument = 3; }) ==
+          "size: sizes[0].argument is argument 3, a scalar");
+    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->dimension = 1; }) ==
+          "size: sizes[0].dimension is 1, argument 0 has 1 dimensions");
+    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->argument = 2; }) ==
+          "size: sizes[0].dimension is 0, on which argument 2 is sliced");
+    CHECK(momentum_with([](PlanT &p) { p.sizes[0]->argument = -1; }) ==
+          "size: sizes[0].parameter is -1, the plan has 4 arguments");
+    CHECK(blocks_with(true, [](PlanT &p) { p.arguments[1]->type = Type::Int32; }) ==
+          "size: sizes[0].parameter is argument 1, which is no int64 scalar");
+    CHECK(momentum_with([](PlanT &p) {
+              p.buffers[0]->extents[0] = p.arguments[0]->extents[0] = Extent(ExtentKind::Constant, 4);
+          }) == "size: sizes[0] is not the extent of dimension 0 of argument 0");
 }
 
 TEST_CASE("argument and buffer") {
-    CHECK(momentum_with([](PlanT &p) { p.arguments[3]->buffer = 0; }) == "argument: arguments[3].buffer is 0 for a scalar, which has none (-1)");
-    CHECK(momentum_with([](PlanT &p) { p.arguments[1]->buffer = 2; }) == "argument: arguments[1].buffer is 2, whose argument is 2");
-    CHECK(momentum_with([](PlanT &p) { p.arguments[1]->buffer = 3; }) == "argument: arguments[1].buffer is 3, the plan has 3 buffers");
-    CHECK(momentum_with([](PlanT &p) { p.arguments[2]->sliced = -1; }) == "argument: arguments[2].sliced and its layout disagree");
+    CHECK(momentum_with([](PlanT &p) { p.arguments[3]->buffer = 0; }) ==
+          "argument: arguments[3].buffer is 0 for a scalar, which has none (-1)");
+    CHECK(momentum_with([](PlanT &p) { p.arguments[1]->buffer = 2; }) ==
+          "argument: arguments[1].buffer is 2, whose argument is 2");
+    CHECK(momentum_with([](PlanT &p) { p.arguments[1]->buffer = 3; }) ==
+          "argument: arguments[1].buffer is 3, the plan has 3 buffers");
+    CHECK(momentum_with([](PlanT &p) { p.arguments[2]->sliced = -1; }) ==
+          "argument: arguments[2].sliced and its layout disagree");
     CHECK(momentum_with([](PlanT &p) { p.buffers[1]->type = Type::Float64; }) ==
           "argument: arguments[1] and buffers[1] differ in type, extents or slice");
     CHECK(momentum_with([](PlanT &p) { p.buffers.push_back(std::make_unique<BufferT>(*p.buffers[0])); }) ==
           "buffer: buffers[3].argument is 0, whose buffer is 0");
-    CHECK(blocks_with(true, [](PlanT &p) { p.buffers[2]->sliced = 1; }) == "buffer: buffers[2].sliced is 1, legal are -1 to 0");
+    CHECK(blocks_with(true, [](PlanT &p) { p.buffers[2]->sliced = 1; }) ==
+          "buffer: buffers[2].sliced is 1, legal are -1 to 0");
 }
 
 TEST_CASE("scalar and require") {
-    CHECK(momentum_with([](PlanT &p) { p.scalar_kernel = -1; }) == "scalar: scalar_kernel is -1, the plan has 2 scalars");
-    CHECK(momentum_with([](PlanT &p) { p.scalar_kernel = 99; }) == "kernel: scalar_kernel is 99, the plan has 16 kernels");
-    CHECK(momentum_with([](PlanT &p) { p.requires_[0]->scalar = 0; }) == "require: requires[0].scalar is 0, which is no Bool");
-    CHECK(momentum_with([](PlanT &p) { p.requires_[0]->scalar = 2; }) == "require: requires[0].scalar is 2, the plan has 2 scalars");
-    CHECK(momentum_with([](PlanT &p) { p.requires_[0]->arguments = {1}; }) == "require: requires[0].arguments names argument 1, a tensor");
+    CHECK(momentum_with([](PlanT &p) { p.scalar_kernel = -1; }) ==
+          "scalar: scalar_kernel is -1, the plan has 2 scalars");
+    CHECK(momentum_with([](PlanT &p) { p.scalar_kernel = 99; }) ==
+          "kernel: scalar_kernel is 99, the plan has 16 kernels");
+    CHECK(momentum_with([](PlanT &p) { p.requires_[0]->scalar = 0; }) ==
+          "require: requires[0].scalar is 0, which is no Bool");
+    CHECK(momentum_with([](PlanT &p) { p.requires_[0]->scalar = 2; }) ==
+          "require: requires[0].scalar is 2, the plan has 2 scalars");
+    CHECK(momentum_with([](PlanT &p) { p.requires_[0]->arguments = {1}; }) ==
+          "require: requires[0].arguments names argument 1, a tensor");
 }
 
 TEST_CASE("loop") {
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->outputs = 2; }) == "loop: stages[0].outputs is 2, the stage has 1 loops");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->outputs = 0; }) == "loop: stages[0].outputs is 0, a sweep of 1 loops has that many");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->outputs = 2; }) ==
+          "loop: stages[0].outputs is 2, the stage has 1 loops");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->outputs = 0; }) ==
+          "loop: stages[0].outputs is 0, a sweep of 1 loops has that many");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->loops.push_back(p.stages[0]->loops[0]); }) ==
           "loop: stages[0].loops has more than one loop that is not Whole");
     CHECK(blocks_with(true, [](PlanT &p) { p.stages[0]->kind = StageKind::Fold; }) ==
@@ -128,15 +160,19 @@ TEST_CASE("loop") {
 }
 
 TEST_CASE("kernel and load") {
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->id = 16; }) == "kernel: stages[0].kernel.id is 16, the plan has 16 kernels");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->scalars = {2}; }) == "kernel: stages[0].kernel.scalars is 2, the plan has 2 scalars");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel.reset(); }) == "kernel: stages[0].kernel is missing");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->id = 16; }) ==
+          "kernel: stages[0].kernel.id is 16, the plan has 16 kernels");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->scalars = {2}; }) ==
+          "kernel: stages[0].kernel.scalars is 2, the plan has 2 scalars");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel.reset(); }) ==
+          "kernel: stages[0].kernel is missing");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->loads = {Load(7, From::Own, 0)}; }) ==
           "load: stages[0].kernel.loads[0].buffer is 7, the plan has 3 buffers");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->loads = {Load(0, From::Sum, 1)}; }) ==
           "load: stages[0].kernel.loads[0].rank is 1, the plan has 1 sums in this stage");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->sums[0]->kernel->loads = {Load(2, From::Each, 0)}; }) ==
-          "load: stages[0].sums[0].kernel.loads[0] reads buffer m of another rank, which is not marked peers");
+    CHECK(
+        momentum_with([](PlanT &p) { p.stages[0]->sums[0]->kernel->loads = {Load(2, From::Each, 0)}; }) ==
+        "load: stages[0].sums[0].kernel.loads[0] reads buffer m of another rank, which is not marked peers");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->loads = {Load(0, From::Rank, -2)}; }) ==
           "load: stages[0].kernel.loads[0].rank is -2, not a rank");
     CHECK(momentum_with([](PlanT &p) {
@@ -151,39 +187,53 @@ TEST_CASE("sum and direct") {
           "sum: stages[0].sums[0] reads no operand of Each rank");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->loads = {}; }) ==
           "sum: stages[0].sums[0] is read by no load of the stage's kernel");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->sums[0]->kernel->loads.push_back(Load(0, From::Sum, 0)); }) ==
-          "sum: stages[0].sums[0] reads another sum");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->direct[0]->ranks = 0; }) == "direct: stages[0].direct[0].ranks is 0, legal are 1 to 1024");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->direct.push_back(std::make_unique<DirectT>(*p.stages[0]->direct[0])); }) ==
-          "direct: stages[0].direct[1].ranks is 2, as of an earlier one");
+    CHECK(momentum_with([](PlanT &p) {
+              p.stages[0]->sums[0]->kernel->loads.push_back(Load(0, From::Sum, 0));
+          }) == "sum: stages[0].sums[0] reads another sum");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->direct[0]->ranks = 0; }) ==
+          "direct: stages[0].direct[0].ranks is 0, legal are 1 to 1024");
+    CHECK(momentum_with([](PlanT &p) {
+              p.stages[0]->direct.push_back(std::make_unique<DirectT>(*p.stages[0]->direct[0]));
+          }) == "direct: stages[0].direct[1].ranks is 2, as of an earlier one");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->direct[0]->kernel->loads = {}; }) ==
           "direct: stages[0].direct[0] reads no operand of Each rank");
 }
 
 TEST_CASE("store") {
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->stores = {}; }) == "store: stages[0].stores is empty");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->stores = {Store(0, To::Own, false)}; }) == "store: stages[0].stores[0] writes the input g");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->stores = {Store(0, To::Own, false)}; }) ==
+          "store: stages[0].stores[0] writes the input g");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->stores.push_back(Store(1, To::Own, false)); }) ==
           "store: stages[0].stores[2] is a second one to buffer p");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->stores[1] = Store(2, To::All, true); }) ==
           "store: stages[0].stores[1] goes to every rank, but buffer m is sliced");
     CHECK(momentum_with([](PlanT &p) { p.buffers[1]->peers = false; }) ==
           "store: stages[0].stores[0] goes to every rank, but buffer p is not marked peers");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->loops[0] = Loop(Extent(ExtentKind::Size, 0), Range::Whole); p.stages[0]->stores.pop_back(); }) ==
-          "store: stages[0].stores[0] writes all of buffer p on every rank: no loop is a slice");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->loops[0] = Loop(Extent(ExtentKind::Size, 0), Range::Whole); p.stages[0]->stores = {p.stages[0]->stores[1]}; }) ==
-          "store: stages[0].stores[0] runs over more of buffer m than this rank's slice");
+    CHECK(momentum_with([](PlanT &p) {
+              p.stages[0]->loops[0] = Loop(Extent(ExtentKind::Size, 0), Range::Whole);
+              p.stages[0]->stores.pop_back();
+          }) == "store: stages[0].stores[0] writes all of buffer p on every rank: no loop is a slice");
+    CHECK(momentum_with([](PlanT &p) {
+              p.stages[0]->loops[0] = Loop(Extent(ExtentKind::Size, 0), Range::Whole);
+              p.stages[0]->stores = {p.stages[0]->stores[1]};
+          }) == "store: stages[0].stores[0] runs over more of buffer m than this rank's slice");
     CHECK(blocks_with(true, [](PlanT &p) { p.stages[0]->stores = {Store(1, To::Own, false)}; }) ==
           "store: stages[0].stores[0] has 1 dimensions, buffer total has 0");
     CHECK(blocks_with(true, [](PlanT &p) { p.buffers[2]->extents[0] = Extent(ExtentKind::Constant, 4); }) ==
           "store: stages[0].stores[0] is of block sums, buffer total.blocks has not one element a rank");
-    CHECK(blocks_with(false, [](PlanT &p) { p.buffers[2]->peers = true; p.stages[0]->stores = {Store(2, To::All, false)}; }) ==
-          "store: stages[0].stores[0] of every block goes to the own, whole buffer only; total.blocks is stored to all or sliced");
+    CHECK(blocks_with(false,
+                      [](PlanT &p) {
+                          p.buffers[2]->peers = true;
+                          p.stages[0]->stores = {Store(2, To::All, false)};
+                      }) ==
+          "store: stages[0].stores[0] of every block goes to the own, whole buffer only; total.blocks is "
+          "stored to all or sliced");
 }
 
 TEST_CASE("collective") {
-    CHECK(collective_with(Collective::Auto, [](PlanT &p) { p.stages[0]->loops[0] = Loop(Extent(ExtentKind::Size, 0), Range::Slice); }) ==
-          "collective: stages[0].loops of a collective are not all Whole");
+    CHECK(collective_with(Collective::Auto, [](PlanT &p) {
+              p.stages[0]->loops[0] = Loop(Extent(ExtentKind::Size, 0), Range::Slice);
+          }) == "collective: stages[0].loops of a collective are not all Whole");
     CHECK(collective_with(Collective::TwoPhase, [](PlanT &p) { p.buffers[1]->peers = false; }) ==
           "collective: stages[0] may store to every rank's out, which is not marked peers");
     CHECK(collective_with(Collective::OneShot, [](PlanT &p) { p.buffers[1]->peers = false; }) == "");
