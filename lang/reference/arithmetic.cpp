@@ -19,10 +19,15 @@ Value neutral(ReduceOp op, const Type &t) {
         if constexpr (is_narrow_float<T>) throw Error("reference: a reduction in " + type_name(t));
         else if constexpr (std::is_floating_point_v<T>) {
             T infinity = std::numeric_limits<T>::infinity();
-            return Value::of(op == Sum ? T(0) : op == Prod ? T(1) : op == Max ? -infinity : infinity);
+            return Value::of(op == Sum ? T(0) : op == Prod ? T(1)
+                                            : op == Max    ? -infinity
+                                                           : infinity);
         } else {
             using Limits = std::numeric_limits<T>;
-            return Value::of(op == Sum ? T(0) : op == Prod ? T(1) : op == Max ? Limits::lowest() : Limits::max());
+            return Value::of(op == Sum    ? T(0)
+                             : op == Prod ? T(1)
+                             : op == Max  ? Limits::lowest()
+                                          : Limits::max());
         }
     });
 }

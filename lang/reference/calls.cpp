@@ -1,7 +1,7 @@
 // Calls inside expressions: mathematical functions and Halide's intrinsics.
+#include <algorithm>
 #include "lang/reference/arithmetic.h"
 #include "lang/reference/evaluate.h"
-#include <algorithm>
 
 namespace stretto::interpreter {
 
@@ -9,38 +9,50 @@ using Halide::Internal::Call;
 
 namespace {
 
-// Elementary functions are those of libm, which compiled code calls too. exp, log, pow and erf of float32 are not here: their
-// scalar and vector code differ, so the language replaces them by one expression before anybody sees them.
+// Elementary functions are those of libm, which compiled code calls too. exp, log, pow and erf of
+// float32 are not here: their scalar and vector code differ, so the language replaces them by one
+// expression before anybody sees them.
 struct Unary {
     const char *name;
     float (*f32)(float);
     double (*f64)(double);
 };
 const Unary unary_functions[] = {
-    {"sqrt", std::sqrt, std::sqrt},    {"floor", std::floor, std::floor}, {"ceil", std::ceil, std::ceil},
-    {"trunc", std::trunc, std::trunc}, {"sin", std::sin, std::sin},       {"cos", std::cos, std::cos},
-    {"tan", std::tan, std::tan},       {"asin", std::asin, std::asin},    {"acos", std::acos, std::acos},
-    {"atan", std::atan, std::atan},    {"sinh", std::sinh, std::sinh},    {"cosh", std::cosh, std::cosh},
-    {"tanh", std::tanh, std::tanh},    {"asinh", std::asinh, std::asinh}, {"acosh", std::acosh, std::acosh},
-    {"atanh", std::atanh, std::atanh}, {"exp", nullptr, std::exp},        {"log", nullptr, std::log},
+    {"sqrt", std::sqrt, std::sqrt},
+    {"floor", std::floor, std::floor},
+    {"ceil", std::ceil, std::ceil},
+    {"trunc", std::trunc, std::trunc},
+    {"sin", std::sin, std::sin},
+    {"cos", std::cos, std::cos},
+    {"tan", std::tan, std::tan},
+    {"asin", std::asin, std::asin},
+    {"acos", std::acos, std::acos},
+    {"atan", std::atan, std::atan},
+    {"sinh", std::sinh, std::sinh},
+    {"cosh", std::cosh, std::cosh},
+    {"tanh", std::tanh, std::tanh},
+    {"asinh", std::asinh, std::asinh},
+    {"acosh", std::acosh, std::acosh},
+    {"atanh", std::atanh, std::atanh},
+    {"exp", nullptr, std::exp},
+    {"log", nullptr, std::log},
 };
 
 [[noreturn]] void unknown(const Call *c) {
+    bool expanded = c->name == "exp_f32" || c->name == "log_f32" || c->name == "pow_f32";
     throw Error("reference: no definition of " + c->name + " of type " + type_name(c->type) +
-                (c->name == "exp_f32" || c->name == "log_f32" || c->name == "pow_f32" ?
-                     "; the language expands it before" :
-                     ""));
+                (expanded ? "; the language expands it before" : ""));
 }
 
 bool has_name(const Call *c, const std::string &base, const char *suffix) {
     return c->name == base + suffix;
 }
 
-template<class T, class F>
+template <class T, class F>
 Code unary(const Code &a, F f) {
     return code([=](Frame &r) { return Value::of(f(a(r).template as<T>())); });
 }
-template<class T, class F>
+template <class T, class F>
 Code binary(const Code &a, const Code &b, F f) {
     return code([=](Frame &r) {
         T x = a(r).template as<T>(), y = b(r).template as<T>();
@@ -53,9 +65,12 @@ Code library_function(const Call *c, const std::vector<Code> &args) {
         if (has_name(c, u.name, "_f32") && u.f32) return unary<float>(args[0], u.f32);
         if (has_name(c, u.name, "_f64") && u.f64) return unary<double>(args[0], u.f64);
     }
-    if (c->name == "pow_f64") return binary<double>(args[0], args[1], [](double a, double b) { return std::pow(a, b); });
-    if (c->name == "atan2_f64") return binary<double>(args[0], args[1], [](double a, double b) { return std::atan2(a, b); });
-    if (c->name == "atan2_f32") return binary<float>(args[0], args[1], [](float a, float b) { return std::atan2(a, b); });
+    if (c->name == "pow_f64")
+        return binary<double>(args[0], args[1], [](double a, double b) { return std::pow(a, b); });
+    if (c->name == "atan2_f64")
+        return binary<double>(args[0], args[1], [](double a, double b) { return std::atan2(a, b); });
+    if (c->name == "atan2_f32")
+        return binary<float>(args[0], args[1], [](float a, float b) { return std::atan2(a, b); });
     return {};
 }
 
@@ -69,7 +84,10 @@ Code constant_or_test(const Call *c, const std::vector<Code> &args) {
         else number = false;
         if (number) return code([v = cast_value(Value::of(x), f64, t)](Frame &) { return v; });
         Type from = args.empty() ? Type() : c->args[0].type();
-        auto test = [&](auto f) { return code([=, a = args[0]](Frame &r) { return Value::of(bool(f(to_double(a(r), from)))); }); };
+        auto test = [&](auto f) {
+            return code(
+                [=, a = args[0]](Frame &r) { return Value::of(bool(f(to_double(a(r), from)))); });
+        };
         if (has_name(c, "is_nan", suffix)) return test([](double a) { return std::isnan(a); });
         if (has_name(c, "is_inf", suffix)) return test([](double a) { return std::isinf(a); });
         if (has_name(c, "is_finite", suffix)) return test([](double a) { return std::isfinite(a); });
@@ -78,7 +96,7 @@ Code constant_or_test(const Call *c, const std::vector<Code> &args) {
 }
 
 // Functions of floats that are exact, or rounded once.
-template<class T>
+template <class T>
 Code float_intrinsic(const Call *c, const std::vector<Code> &args) {
     auto op = [&](auto f) { return binary<T>(args[0], args[1], f); };
     if (c->is_intrinsic(Call::strict_add)) return op([](T a, T b) { return a + b; });
@@ -90,7 +108,7 @@ Code float_intrinsic(const Call *c, const std::vector<Code> &args) {
 }
 
 // Comparisons and choices, for all floats.
-template<class T>
+template <class T>
 Code float_choice(const Call *c, const std::vector<Code> &args) {
     auto op = [&](auto f) { return binary<T>(args[0], args[1], f); };
     if (c->is_intrinsic(Call::strict_max)) return op([](T a, T b) { return maximum(a, b); });
@@ -99,21 +117,23 @@ Code float_choice(const Call *c, const std::vector<Code> &args) {
     if (c->is_intrinsic(Call::strict_le)) return op([](T a, T b) { return widen(a) <= widen(b); });
     if (c->is_intrinsic(Call::strict_eq)) return op([](T a, T b) { return widen(a) == widen(b); });
     if (c->is_intrinsic(Call::abs)) {
-        if constexpr (is_narrow_float<T>) return unary<T>(args[0], [](T a) { return T{uint16_t(a.bits & 0x7fff)}; });
+        if constexpr (is_narrow_float<T>)
+            return unary<T>(args[0], [](T a) { return T{uint16_t(a.bits & 0x7fff)}; });
         else return unary<T>(args[0], [](T a) { return std::fabs(a); });
     }
     return {};
 }
 
-template<class T>
+template <class T>
 T shifted(T x, int64_t left) {
     const int bits = 8 * int(sizeof(T));
     if (left <= -bits || left >= bits)
-        throw Error("reference: a shift by " + std::to_string(left) + " of a " + std::to_string(bits) + "-bit integer is undefined");
+        throw Error("reference: a shift by " + std::to_string(left) + " of a " + std::to_string(bits) +
+                    "-bit integer is undefined");
     return left >= 0 ? T(wrapping(x) << left) : T(x >> -left);
 }
 
-template<class T>
+template <class T>
 Code integer_intrinsic(const Call *c, const std::vector<Code> &args) {
     using Unsigned = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
     const int bits = c->type.bits();
@@ -131,9 +151,14 @@ Code integer_intrinsic(const Call *c, const std::vector<Code> &args) {
             });
         }
         if (c->is_intrinsic(Call::div_round_to_zero))
-            return op([](T a, T b) { return b == 0 ? T(0) : std::is_signed_v<T> && b == T(-1) ? subtract(T(0), a) : T(a / b); });
+            return op([](T a, T b) {
+                return b == 0 ? T(0) : std::is_signed_v<T> && b == T(-1) ? subtract(T(0), a)
+                                                                         : T(a / b);
+            });
         if (c->is_intrinsic(Call::mod_round_to_zero))
-            return op([](T a, T b) { return b == 0 || (std::is_signed_v<T> && b == T(-1)) ? T(0) : T(a % b); });
+            return op([](T a, T b) {
+                return b == 0 || (std::is_signed_v<T> && b == T(-1)) ? T(0) : T(a % b);
+            });
         if (c->is_intrinsic(Call::popcount))
             return unary<T>(args[0], [=](T a) {
                 uint64_t x = wrapping(a);
@@ -162,7 +187,8 @@ Code integer_intrinsic(const Call *c, const std::vector<Code> &args) {
         if (c->is_intrinsic(Call::absd))
             return code([a = args[0], b = args[1], t = c->type](Frame &r) {
                 T x = a(r).template as<T>(), y = b(r).template as<T>();
-                return cast_value(Value::of(x < y ? subtract(y, x) : subtract(x, y)), Halide::type_of<T>(), t);
+                return cast_value(Value::of(x < y ? subtract(y, x) : subtract(x, y)),
+                                  Halide::type_of<T>(), t);
             });
     }
     return {};
@@ -171,19 +197,22 @@ Code integer_intrinsic(const Call *c, const std::vector<Code> &args) {
 }  // namespace
 
 Expr simpler_call(const Call *c) {
-    for (auto op : {Call::likely, Call::likely_if_innermost, Call::promise_clamped, Call::unsafe_promise_clamped})
+    for (auto op :
+         {Call::likely, Call::likely_if_innermost, Call::promise_clamped, Call::unsafe_promise_clamped})
         if (c->is_intrinsic(op)) return c->args[0];
     if (c->is_intrinsic(Call::return_second)) return c->args[1];
-    for (auto op : {Call::widen_right_add, Call::widen_right_mul, Call::widen_right_sub, Call::widening_add, Call::widening_mul,
-                    Call::widening_sub, Call::widening_shift_left, Call::widening_shift_right, Call::halving_add,
-                    Call::halving_sub, Call::rounding_halving_add, Call::rounding_shift_left, Call::rounding_shift_right,
-                    Call::rounding_mul_shift_right, Call::mul_shift_right, Call::saturating_add, Call::saturating_sub,
-                    Call::saturating_cast, Call::sorted_avg})
+    for (auto op :
+         {Call::widen_right_add, Call::widen_right_mul, Call::widen_right_sub, Call::widening_add,
+          Call::widening_mul, Call::widening_sub, Call::widening_shift_left, Call::widening_shift_right,
+          Call::halving_add, Call::halving_sub, Call::rounding_halving_add, Call::rounding_shift_left,
+          Call::rounding_shift_right, Call::rounding_mul_shift_right, Call::mul_shift_right,
+          Call::saturating_add, Call::saturating_sub, Call::saturating_cast, Call::sorted_avg})
         if (c->is_intrinsic(op)) return Halide::Internal::lower_intrinsic(c);
     if (c->is_intrinsic(Call::concat_bits)) return Halide::Internal::lower_concat_bits(c);
     if (c->is_intrinsic(Call::extract_bits)) return Halide::Internal::lower_extract_bits(c);
     if (c->is_intrinsic(Call::lerp))
-        return Halide::Internal::lower_lerp(c->type, c->args[0], c->args[1], c->args[2], Halide::get_host_target());
+        return Halide::Internal::lower_lerp(c->type, c->args[0], c->args[1], c->args[2],
+                                            Halide::get_host_target());
     return {};
 }
 

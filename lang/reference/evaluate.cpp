@@ -1,8 +1,8 @@
 #include "lang/reference/evaluate.h"
-#include "lang/reference/arithmetic.h"
 #include <algorithm>
 #include <set>
 #include <sstream>
+#include "lang/reference/arithmetic.h"
 
 namespace stretto {
 
@@ -20,7 +20,7 @@ std::string text(const Expr &e) {
 }
 
 // f(a, b) in the type of the operands; its result gives the type of the value.
-template<class F>
+template <class F>
 Code binary(const Expr &a_expr, const Code &a, const Code &b, F f) {
     return with_type(a_expr.type(), [&](auto zero) {
         using T = decltype(zero);
@@ -32,10 +32,11 @@ Code binary(const Expr &a_expr, const Code &a, const Code &b, F f) {
 }
 
 // Arithmetic, in any type but the 16-bit floats.
-template<class F>
+template <class F>
 Code arithmetic(const Expr &e, const Code &a, const Code &b, F f) {
     if (is_float16(e.type()))
-        throw Error("reference: arithmetic in " + type_name(e.type()) + ", which the language does in float32: " + text(e));
+        throw Error("reference: arithmetic in " + type_name(e.type()) +
+                    ", which the language does in float32: " + text(e));
     return with_type(e.type(), [&](auto zero) -> Code {
         using T = decltype(zero);
         if constexpr (interpreter::is_narrow_float<T>) return {};
@@ -46,8 +47,8 @@ Code arithmetic(const Expr &e, const Code &a, const Code &b, F f) {
     });
 }
 
-// Turns an expression, a graph of shared nodes, into code that computes every node at most once an evaluation. Only the arm of
-// a Select that is taken is evaluated.
+// Turns an expression, a graph of shared nodes, into code that computes every node at most once an
+// evaluation. Only the arm of a Select that is taken is evaluated.
 class Compiler {
     // The part of the expression in which a Let's name stands for a value.
     struct Scope {
@@ -179,8 +180,8 @@ class Compiler {
             if (!it->second.contains(at)) {
                 std::string where;
                 for (int64_t i : at) where += (where.empty() ? "" : ", ") + std::to_string(i);
-                throw Error("reference: rank " + std::to_string(r.rank->rank) + " has no element (" + where + ") of node " +
-                            std::to_string(id));
+                throw Error("reference: rank " + std::to_string(r.rank->rank) + " has no element (" +
+                            where + ") of node " + std::to_string(id));
             }
             return cast_value(it->second.load(it->second.position(at)), it->second.type, t);
         });
@@ -194,7 +195,8 @@ class Compiler {
     Code call(const Call *c, Scope *s) {
         if (as_access(Expr(c))) return access(c, s);
         if (c->is_intrinsic(Call::if_then_else)) {
-            Code condition = compile(c->args[0], s), yes = compile(c->args[1], s), no = compile(c->args[2], s);
+            Code condition = compile(c->args[0], s), yes = compile(c->args[1], s),
+                 no = compile(c->args[2], s);
             return code([=](Frame &r) { return condition(r).as<bool>() ? yes(r) : no(r); });
         }
         Expr simpler = interpreter::simpler_call(c);
@@ -214,7 +216,8 @@ class Compiler {
             return code([=](Frame &r) { return cast_value(v(r), from, to); });
         }
         if (auto *x = e.as<Reinterpret>()) {
-            if (x->value.type().bits() != x->type.bits()) throw Error("reference: reinterpret between widths: " + text(e));
+            if (x->value.type().bits() != x->type.bits())
+                throw Error("reference: reinterpret between widths: " + text(e));
             Code v = compile(x->value, s);
             return with_type(x->value.type(), [&](auto zero) {
                 using From = decltype(zero);
@@ -232,17 +235,23 @@ class Compiler {
         auto compiled = [&](auto *x) { return std::make_pair(compile(x->a, s), compile(x->b, s)); };
         auto compare = [&](auto *x, auto f) {
             auto [a, b] = compiled(x);
-            return binary(x->a, a, b, [f](auto p, auto q) { return bool(f(interpreter::widen(p), interpreter::widen(q))); });
+            return binary(x->a, a, b, [f](auto p, auto q) {
+                return bool(f(interpreter::widen(p), interpreter::widen(q)));
+            });
         };
         auto compute = [&](auto *x, auto f) {
             auto [a, b] = compiled(x);
             return arithmetic(e, a, b, f);
         };
         if (auto *x = e.as<Add>()) return compute(x, [](auto a, auto b) { return interpreter::add(a, b); });
-        if (auto *x = e.as<Sub>()) return compute(x, [](auto a, auto b) { return interpreter::subtract(a, b); });
-        if (auto *x = e.as<Mul>()) return compute(x, [](auto a, auto b) { return interpreter::multiply(a, b); });
-        if (auto *x = e.as<Div>()) return compute(x, [](auto a, auto b) { return interpreter::divide(a, b); });
-        if (auto *x = e.as<Mod>()) return compute(x, [](auto a, auto b) { return interpreter::remainder(a, b); });
+        if (auto *x = e.as<Sub>())
+            return compute(x, [](auto a, auto b) { return interpreter::subtract(a, b); });
+        if (auto *x = e.as<Mul>())
+            return compute(x, [](auto a, auto b) { return interpreter::multiply(a, b); });
+        if (auto *x = e.as<Div>())
+            return compute(x, [](auto a, auto b) { return interpreter::divide(a, b); });
+        if (auto *x = e.as<Mod>())
+            return compute(x, [](auto a, auto b) { return interpreter::remainder(a, b); });
         if (auto *x = e.as<EQ>()) return compare(x, [](auto a, auto b) { return a == b; });
         if (auto *x = e.as<NE>()) return compare(x, [](auto a, auto b) { return a != b; });
         if (auto *x = e.as<LT>()) return compare(x, [](auto a, auto b) { return a < b; });
@@ -270,7 +279,8 @@ class Compiler {
             return code([=](Frame &r) { return Value::of(!a(r).as<bool>()); });
         }
         if (auto *x = e.as<Select>()) {
-            Code c = compile(x->condition, s), yes = compile(x->true_value, s), no = compile(x->false_value, s);
+            Code c = compile(x->condition, s), yes = compile(x->true_value, s),
+                 no = compile(x->false_value, s);
             return code([=](Frame &r) { return c(r).as<bool>() ? yes(r) : no(r); });
         }
         if (auto *x = e.as<Let>()) return let(x, s);
@@ -285,7 +295,8 @@ class Compiler {
     Code compile(const Expr &e, Scope *scope) {
         if (auto *x = e.as<IntImm>()) return constant(Value::of(x->value));
         if (auto *x = e.as<UIntImm>()) return constant(Value::of(x->value));
-        if (auto *x = e.as<FloatImm>()) return constant(cast_value(Value::of(x->value), Halide::Float(64), x->type));
+        if (auto *x = e.as<FloatImm>())
+            return constant(cast_value(Value::of(x->value), Halide::Float(64), x->type));
         if (auto *x = e.as<Variable>()) return variable(x, scope);
         Scope *s = home(e, scope);
         auto it = s->known.find(e.get());

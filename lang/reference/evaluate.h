@@ -1,11 +1,12 @@
-// Evaluates one expression on one rank at one index, by walking it. Expressions are Halide IR with the accesses and symbols of
-// lang/access.h; each operation is done once, exactly, in its own type, as strict code would.
+// Evaluates one expression on one rank at one index, by walking it. Expressions are Halide IR with
+// the accesses and symbols of lang/access.h; each operation is done once, exactly, in its own type,
+// as strict code would.
 #pragma once
-#include "lang/access.h"
-#include "lang/reference/values.h"
 #include <functional>
 #include <map>
 #include <memory>
+#include "lang/access.h"
+#include "lang/reference/values.h"
 
 namespace stretto {
 
@@ -37,12 +38,13 @@ struct Code {
         return (*function)(f);
     }
 };
-template<class F>
+template <class F>
 Code code(F f) {
     return {std::make_shared<const Function>(std::move(f))};
 }
 
-// The code of a call that is no access, given its arguments'. Throws an Error that names a call that it does not know.
+// The code of a call that is no access, given its arguments'. Throws an Error that names a call
+// that it does not know.
 Code compile_call(const Halide::Internal::Call *, const std::vector<Code> &arguments);
 // A call that Halide defines by simpler expressions, in terms of those; undefined for others.
 Expr simpler_call(const Halide::Internal::Call *);

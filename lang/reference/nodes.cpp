@@ -1,7 +1,7 @@
 #include "lang/reference/nodes.h"
+#include <algorithm>
 #include "lang/error.h"
 #include "lang/reference/arithmetic.h"
-#include <algorithm>
 
 namespace stretto::interpreter {
 
@@ -13,10 +13,11 @@ int64_t extent_of(const Graph &g, const Dim &d, const std::map<std::string, int6
     return it->second;
 }
 
-Box box_of(const Graph &g, const Dims &dims, const Layout &layout, const std::map<std::string, int64_t> &sizes, int rank,
-           int ranks) {
+Box box_of(const Graph &g, const Dims &dims, const Layout &layout,
+           const std::map<std::string, int64_t> &sizes, int rank, int ranks) {
     if (layout.axis.size() != 1 || layout.is(AxisLayout::Rooted))
-        throw Error("reference: a tensor is " + to_string(layout) + "; only layouts of one axis, and not rooted, are known");
+        throw Error("reference: a tensor is " + to_string(layout) +
+                    "; only layouts of one axis, and not rooted, are known");
     Box b;
     for (auto &d : dims) {
         b.begin.push_back(0);
@@ -34,7 +35,7 @@ Box box_of(const Graph &g, const Dims &dims, const Layout &layout, const std::ma
 namespace {
 
 // Stores element(index), of type `from`, for all elements that rank r has of n.
-template<class F>
+template <class F>
 void fill(Run &run, const Node &n, int r, const Type &from, F element) {
     Box box = run.box(n, r);
     HostTensor t(n.type, box.begin, box.extent);
@@ -55,7 +56,9 @@ void compute_reduction(Run &run, const Node &n) {
     for (int r = 0; r < run.count(); r++) {
         Reducer reducer(run, n, r);
         fill(run, n, r, accumulator_type(n.type), [&](auto &index) {
-            return n.as<Blocks>() ? reducer.block(index[0]) : n.as<Fold>() ? reducer.fold() : reducer.reduction(index);
+            return n.as<Blocks>() ? reducer.block(index[0])
+                   : n.as<Fold>() ? reducer.fold()
+                                  : reducer.reduction(index);
         });
     }
 }
@@ -75,11 +78,12 @@ void compute_rank_reduction(Run &run, const Node &n, ReduceOp op, const Type &ac
 }
 
 // The value on the rank that owner(index) names.
-template<class F>
+template <class F>
 void compute_copy(Run &run, const Node &n, F owner) {
     Evaluator value(n.value, n.vars);
     for (int r = 0; r < run.count(); r++)
-        fill(run, n, r, value.type(), [&](auto &index) { return value(run.ranks.at(size_t(owner(index))), index); });
+        fill(run, n, r, value.type(),
+             [&](auto &index) { return value(run.ranks.at(size_t(owner(index))), index); });
 }
 
 }  // namespace
@@ -99,8 +103,8 @@ void compute(Run &run, const Node &n) {
     }
     if (auto *b = n.as<Broadcast>()) {
         if (b->root >= run.count())
-            throw Error("reference: " + n.name + " is a broadcast from rank " + std::to_string(b->root) + " of " +
-                        std::to_string(run.count()));
+            throw Error("reference: " + n.name + " is a broadcast from rank " +
+                        std::to_string(b->root) + " of " + std::to_string(run.count()));
         return compute_copy(run, n, [&](auto &) { return b->root; });
     }
     throw Error("reference: no definition of node " + n.name);

@@ -11,7 +11,8 @@ struct Box {
 
 int64_t extent_of(const Graph &, const Dim &, const std::map<std::string, int64_t> &sizes, int ranks);
 // The part of a tensor that a rank has.
-Box box_of(const Graph &, const Dims &, const Layout &, const std::map<std::string, int64_t> &sizes, int rank, int ranks);
+Box box_of(const Graph &, const Dims &, const Layout &, const std::map<std::string, int64_t> &sizes,
+           int rank, int ranks);
 
 struct Run {
     const Graph &graph;
@@ -33,7 +34,8 @@ struct Run {
 // Computes node n, whose operands have values, on every rank. Not for arguments.
 void compute(Run &, const Node &n);
 
-// One element of a Reduction, a Blocks and a Fold node, in accumulator_type(n.type). A new object for every node and rank.
+// One element of a Reduction, a Blocks and a Fold node, in accumulator_type(n.type). A new object
+// for every node and rank.
 class Reducer {
 public:
     Reducer(const Run &, const Node &, int rank);

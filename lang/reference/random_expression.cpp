@@ -35,13 +35,16 @@ class Chain {
         return Halide::cast(to, Halide::cast<int>(to.is_uint() ? abs(whole) : whole));
     }
     Expr converted(const Expr &x) const {
-        return x.type() == t ? x : x.type().is_float() && !t.is_float() ? to_integer(t, x) : Halide::cast(t, x);
+        return x.type() == t                          ? x
+               : x.type().is_float() && !t.is_float() ? to_integer(t, x)
+                                                      : Halide::cast(t, x);
     }
 
     // One value for the whole call, from scalar arguments.
     Expr plan_scalar_expression() {
         counts["plan scalar"]++;
-        Expr a = Halide::cast<double>(draw.pick(around.scalars)), b = Halide::cast<double>(draw.pick(around.scalars));
+        Expr a = Halide::cast<double>(draw.pick(around.scalars)),
+             b = Halide::cast<double>(draw.pick(around.scalars));
         Expr half(0.5), one(1.0);
         switch (draw.below(5)) {
         case 0: return converted(one / (abs(a) + half));
@@ -68,8 +71,12 @@ class Chain {
         case 11: return did("multiply by constant", e * some_constant());
         case 12: return did("sin", sin(e));
         case 13: return did("tanh", tanh(e));
-        case 14: return did("cast float to float and back", Halide::cast(t, Halide::cast(draw.pick<Type>({f16, bf16, f32}), e)));
-        case 15: return did("cast float to integer and back", Halide::cast(t, to_integer(draw.pick<Type>({i8, i32, u8, u16}), e)));
+        case 14:
+            return did("cast float to float and back",
+                       Halide::cast(t, Halide::cast(draw.pick<Type>({f16, bf16, f32}), e)));
+        case 15:
+            return did("cast float to integer and back",
+                       Halide::cast(t, to_integer(draw.pick<Type>({i8, i32, u8, u16}), e)));
         case 16: return did("select", select(e < some_constant(), e, e * constant(0.5)));
         case 17: return did("remainder", e % some_constant());
         case 18:
@@ -96,8 +103,12 @@ class Chain {
         case 9: return did("shift left", e << 1);
         case 10: return did("shift right", e >> 2);
         case 11: return did("integer clamp", clamp(e, constant(1), constant(50)));
-        case 12: return did("cast integer to integer and back", Halide::cast(t, Halide::cast(draw.pick<Type>({i8, i16, i64, u8, u32, u64}), e)));
-        case 13: return did("cast integer to float and back", to_integer(t, Halide::cast(draw.pick<Type>({f32, f64, bf16}), e)));
+        case 12:
+            return did("cast integer to integer and back",
+                       Halide::cast(t, Halide::cast(draw.pick<Type>({i8, i16, i64, u8, u32, u64}), e)));
+        case 13:
+            return did("cast integer to float and back",
+                       to_integer(t, Halide::cast(draw.pick<Type>({f32, f64, bf16}), e)));
         default: return did("integer select", select(e > c, e, constant(c)));
         }
     }
@@ -159,7 +170,8 @@ public:
     Expr linear(std::vector<Expr> partials, std::vector<Expr> others, int length) {
         e = partials.back();
         partials.pop_back();
-        for (auto &p : partials) draw.chance(50) ? did("partial plus partial", e + p) : did("partial minus partial", e - p);
+        for (auto &p : partials)
+            draw.chance(50) ? did("partial plus partial", e + p) : did("partial minus partial", e - p);
         for (auto &o : others) {
             Expr x = converted(o);
             if (t.is_float() && draw.chance(30)) did("partial divided", e / (abs(x) + constant(1)));
@@ -171,10 +183,12 @@ public:
             case 0: did("partial negated", constant(0) - e); break;
             case 1: did("partial multiplied by constant", e * some_constant()); break;
             case 2:
-                if (around.seed.defined() && t.is_float()) did("partial dropout", dropout(e, 0.25f, around.seed));
+                if (around.seed.defined() && t.is_float())
+                    did("partial dropout", dropout(e, 0.25f, around.seed));
                 break;
             default:
-                if (!around.scalars.empty()) did("partial multiplied by plan scalar", e * plan_scalar_expression());
+                if (!around.scalars.empty())
+                    did("partial multiplied by plan scalar", e * plan_scalar_expression());
             }
         }
         if (is_float16(t) && draw.chance(50)) {
@@ -191,13 +205,13 @@ public:
 
 }  // namespace
 
-Expr random_elementwise(Draw &draw, OperationCounts &counts, const Type &t, std::vector<Expr> operands, const Surroundings &around,
-                        int length) {
+Expr random_elementwise(Draw &draw, OperationCounts &counts, const Type &t, std::vector<Expr> operands,
+                        const Surroundings &around, int length) {
     return Chain(draw, counts, around, t).elementwise(std::move(operands), length);
 }
 
-Expr random_linear(Draw &draw, OperationCounts &counts, std::vector<Expr> partials, const std::vector<Expr> &others,
-                   const Surroundings &around, int length) {
+Expr random_linear(Draw &draw, OperationCounts &counts, std::vector<Expr> partials,
+                   const std::vector<Expr> &others, const Surroundings &around, int length) {
     Type t = partials.back().type();
     return Chain(draw, counts, around, t).linear(std::move(partials), others, length);
 }

@@ -1,8 +1,8 @@
 // Random elementwise expressions: chains of operations over given operands, each of which is used.
 #pragma once
-#include "lang/tensor.h"
 #include <map>
 #include <random>
+#include "lang/tensor.h"
 
 namespace stretto {
 
@@ -20,7 +20,7 @@ public:
     bool chance(int percent) {
         return below(100) < percent;
     }
-    template<class T>
+    template <class T>
     const T &pick(const std::vector<T> &v) {
         return v[size_t(below(int(v.size())))];
     }
@@ -37,13 +37,15 @@ struct Surroundings {
     bool rank = false;  // rank() may be used: the result is local
 };
 
-// `operands` combined by a chain of `length` operations or more, of type t. Finite operands of moderate size give such a value,
-// and no operation is undefined for any operand: floats become integers only where they fit.
-Expr random_elementwise(Draw &, OperationCounts &, const Type &t, std::vector<Expr> operands, const Surroundings &, int length);
+// `operands` combined by a chain of `length` operations or more, of type t. Finite operands of
+// moderate size give such a value, and no operation is undefined for any operand: floats become
+// integers only where they fit.
+Expr random_elementwise(Draw &, OperationCounts &, const Type &t, std::vector<Expr> operands,
+                        const Surroundings &, int length);
 
-// A chain that is linear in the addends `partials` of a pending sum; `others` are its replicated factors. Of the type of the
-// first addend or a wider one.
-Expr random_linear(Draw &, OperationCounts &, std::vector<Expr> partials, const std::vector<Expr> &others, const Surroundings &,
-                   int length);
+// A chain that is linear in the addends `partials` of a pending sum; `others` are its replicated
+// factors. Of the type of the first addend or a wider one.
+Expr random_linear(Draw &, OperationCounts &, std::vector<Expr> partials,
+                   const std::vector<Expr> &others, const Surroundings &, int length);
 
 }  // namespace stretto

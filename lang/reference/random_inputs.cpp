@@ -1,6 +1,7 @@
 #include "lang/reference/random_inputs.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stretto {
 
@@ -29,6 +30,17 @@ Range range_of(const Argument &a) {
     return {a.type.is_uint() ? 0. : -100., a.type.is_bool() ? 1. : 100.};
 }
 
+// Of every float type, its denormal numbers too.
+double special(const Type &t, uint64_t key) {
+    double high = t == f16 ? 65504 : t == f64 ? 0x1p1023
+                                              : 0x1.fep127,
+           low = t == f16 ? 0x1p-24 : t == f64 ? 0x1p-1074
+                                               : 0x1p-133;
+    double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    const double values[] = {nan, infinity, -infinity, 0.0, -0.0, high, -high, low, -low, 1};
+    return values[mixed(key) % 10];
+}
+
 double draw(const Argument &a, uint64_t key) {
     Range r = range_of(a);
     if (a.type.is_float()) return r.low + (r.high - r.low) * uniform(key);
@@ -37,7 +49,8 @@ double draw(const Argument &a, uint64_t key) {
 
 }  // namespace
 
-RunInputs random_inputs(const Graph &g, const std::map<std::string, int64_t> &sizes, int ranks, uint64_t seed) {
+RunInputs random_inputs(const Graph &g, const std::map<std::string, int64_t> &sizes, int ranks, uint64_t seed,
+                        int special_percent) {
     RunInputs in;
     in.sizes = sizes;
     uint64_t argument_key = mixed(seed);
@@ -57,7 +70,8 @@ RunInputs random_inputs(const Graph &g, const std::map<std::string, int64_t> &si
             for_each_index(t.begin, t.extent, [&](const std::vector<int64_t> &index) {
                 uint64_t k = key;
                 for (int64_t i : index) k = mixed(k + uint64_t(i));
-                t.set(p++, draw(a, k));
+                bool odd = !a.has_range && a.type.is_float() && int(mixed(k + 1) % 100) < special_percent;
+                t.set(p++, odd ? special(a.type, k + 2) : draw(a, k));
             });
             in.tensors[a.name].push_back(std::move(t));
         }

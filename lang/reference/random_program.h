@@ -6,10 +6,11 @@
 namespace stretto {
 
 struct RandomProgramOptions {
-    int steps = 8;              // definitions, about; finishing pending reductions adds some
-    int chain = 5;              // operations in an elementwise definition, at most
-    int dimensions = 3;         // indices of the program, at most
-    bool moved_reads = true;    // reads of replicated tensors at other elements than the one that is computed
+    int steps = 8;       // definitions, about; finishing pending reductions adds some
+    int chain = 5;       // operations in an elementwise definition, at most
+    int dimensions = 3;  // indices of the program, at most
+    bool moved_reads =
+        true;                   // reads of replicated tensors at other elements than the one that is computed
     bool float32_only = false;  // no other type of element
 };
 
@@ -21,8 +22,8 @@ struct RandomProgram {
 
 const std::vector<std::string> &operation_names();
 
-// The same program for the same seed and options. It is legal by construction: that it is refused is a mistake, of the generator
-// or of the language, and throws an Error with the seed.
+// The same program for the same seed and options. It is legal by construction: that it is refused
+// is a mistake, of the generator or of the language, and throws an Error with the seed.
 RandomProgram random_program(uint64_t seed, const RandomProgramOptions & = {});
 
 // Sizes for it: each 0, 1, ranks - 1, ranks, ranks + 1, or some odd number.

@@ -1,6 +1,6 @@
+#include <array>
 #include "lang/reference/arithmetic.h"
 #include "lang/reference/nodes.h"
-#include <array>
 
 namespace stretto::interpreter {
 
@@ -26,9 +26,15 @@ Value multiply_add(const Type &t, Value a, Value b, Value sum) {
 }  // namespace
 
 Reducer::Reducer(const Run &run, const Node &n, int r)
-    : run(run), n(n), rank(run.ranks[r]), op(op_of(n)), type(accumulator_type(n.type)), value(n.value, all_indices(n)) {
+    : run(run),
+      n(n),
+      rank(run.ranks[r]),
+      op(op_of(n)),
+      type(accumulator_type(n.type)),
+      value(n.value, all_indices(n)) {
     auto *product = n.value.as<Halide::Internal::Mul>();
-    if (n.as<Reduction>() && op == Sum && product && product->type == type && type.is_float() && run.options.fused_multiply_add)
+    if (n.as<Reduction>() && op == Sum && product && product->type == type && type.is_float() &&
+        run.options.fused_multiply_add)
         factors = {Evaluator(product->a, all_indices(n)), Evaluator(product->b, all_indices(n))};
 }
 
@@ -59,8 +65,8 @@ Value Reducer::reduction(const std::vector<int64_t> &vars) {
     for_each_index(begin, extent, [&](const std::vector<int64_t> &reduced) {
         index = vars;
         index.insert(index.end(), reduced.begin(), reduced.end());
-        sum = factors.empty() ? combine(op, type, sum, addend()) :
-                                multiply_add(type, factors[0](rank, index), factors[1](rank, index), sum);
+        if (factors.empty()) sum = combine(op, type, sum, addend());
+        else sum = multiply_add(type, factors[0](rank, index), factors[1](rank, index), sum);
     });
     return sum;
 }

@@ -11,7 +11,8 @@ int64_t block_begin(int64_t n, int k, int ranks) {
     return n * k / ranks;
 }
 
-HostTensor make_host_tensor(const Graph &g, const Argument &a, const std::map<std::string, int64_t> &sizes, int rank, int ranks) {
+HostTensor make_host_tensor(const Graph &g, const Argument &a,
+                            const std::map<std::string, int64_t> &sizes, int rank, int ranks) {
     Box b = interpreter::box_of(g, a.dims, a.layout, sizes, rank, ranks);
     return HostTensor(a.type, b.begin, b.extent);
 }
@@ -25,21 +26,22 @@ std::string shape_text(const HostTensor &t) {
     return s + "]";
 }
 
-// Input a, checked: one tensor a rank, of the right type and place, and the same on all ranks if it is replicated.
+// Input a, checked: one tensor a rank, of the right type and place, and the same on all ranks if it
+// is replicated.
 const std::vector<HostTensor> &input(const Graph &g, const Argument &a, const RunInputs &in, int ranks) {
     auto it = in.tensors.find(a.name);
     if (it == in.tensors.end()) throw Error("reference: argument " + a.name + " has no value");
     const auto &given = it->second;
     if (int(given.size()) != ranks)
-        throw Error("reference: argument " + a.name + " has " + std::to_string(given.size()) + " values for " +
-                    std::to_string(ranks) + " ranks");
+        throw Error("reference: argument " + a.name + " has " + std::to_string(given.size()) +
+                    " values for " + std::to_string(ranks) + " ranks");
     for (int r = 0; r < ranks; r++) {
         HostTensor expected = make_host_tensor(g, a, in.sizes, r, ranks);
         const HostTensor &t = given[size_t(r)];
         if (t.type != expected.type || t.begin != expected.begin || t.extent != expected.extent ||
             t.bytes.size() != expected.bytes.size())
-            throw Error("reference: argument " + a.name + " on rank " + std::to_string(r) + " is " + shape_text(t) + ", not " +
-                        shape_text(expected));
+            throw Error("reference: argument " + a.name + " on rank " + std::to_string(r) + " is " +
+                        shape_text(t) + ", not " + shape_text(expected));
         if (a.layout.is_replicated() && !same_bits(t, given[0]))
             throw Error("reference: argument " + a.name + " is replicated, but rank " + std::to_string(r) +
                         " has other values than rank 0");
@@ -96,8 +98,8 @@ RunResult interpret(const Graph &g, int ranks, const RunInputs &in, const Refere
         if (a.scalar || a.access == Access::Input) continue;
         auto &tensors = result.arguments[a.name];
         for (int r = 0; r < ranks; r++)
-            tensors.push_back(a.access == Access::InOut ? run.ranks[size_t(r)].tensors.at(a.node) :
-                                                          make_host_tensor(g, a, in.sizes, r, ranks));
+            tensors.push_back(a.access == Access::InOut ? run.ranks[size_t(r)].tensors.at(a.node)
+                                                        : make_host_tensor(g, a, in.sizes, r, ranks));
     }
     result.failed_requirement = failed_requirement(g, run.ranks);
     if (!result.failed_requirement.empty()) return result;
@@ -109,9 +111,10 @@ RunResult interpret(const Graph &g, int ranks, const RunInputs &in, const Refere
         for (int k = 0; k < ranks; k++) {
             const HostTensor &value = run.ranks[size_t(k)].tensors.at(r.node);
             HostTensor &argument = result.arguments.at(a.name)[size_t(k)];
-            if (value.type != argument.type || value.begin != argument.begin || value.extent != argument.extent)
-                throw Error("reference: " + a.name + " is " + shape_text(argument) + " on rank " + std::to_string(k) +
-                            ", but its value is " + shape_text(value));
+            if (value.type != argument.type || value.begin != argument.begin ||
+                value.extent != argument.extent)
+                throw Error("reference: " + a.name + " is " + shape_text(argument) + " on rank " +
+                            std::to_string(k) + ", but its value is " + shape_text(value));
             argument = value;
         }
     }

@@ -1,18 +1,20 @@
-// The reference: runs a graph on P simulated ranks, element by element, by walking its expressions. It shares no code with
-// lowering, so a difference between the two is a mistake in one of them. Scheduled graphs run too: they have the same kinds of
-// nodes.
+// The reference: runs a graph on P simulated ranks, element by element, by walking its expressions.
+// It shares no code with lowering, so a difference between the two is a mistake in one of them.
+// Scheduled graphs run too: they have the same kinds of nodes.
 //
-// Orders of reductions. Accumulators have accumulator_type(type), addends are cast to it first, and the result is cast to the
-// node's type once.
-//   Over ranks          ((x0 + x1) + x2) + ..., from rank 0's addend.
-//   Reduction           from the identity (+0), sequential in rvars, the last one fastest. Sum of a float product a * b:
-//                       acc = fma(a, b, acc). A rank reduces over its own block of an index that an operand is sliced on.
-//   Blocks              block b of P of rvars[split]. Per block 64 accumulators, from the identity, in two banks. Each row (the
-//                       range of the last rvar) is cut into whole groups of 64 and a remainder: offset o from the row's begin
-//                       goes to lane o % 64, of bank A in the whole groups and of bank B in the remainder. Then A[l] = A[l] +
-//                       B[l], and for w = 32, 16, 8, 4, 2, 1: A[l] = A[l] + A[l + w] for l < w.
-//   Fold                blocks 0..P-1 in order, from block 0's value.
-//   Max, Min            NaN if an operand is NaN, else with -0 < +0.
+// Orders of reductions. Accumulators have accumulator_type(type), addends are cast to it first, and
+// the result is cast to the node's type once.
+//   Over ranks   ((x0 + x1) + x2) + ..., from rank 0's addend.
+//   Reduction    From the identity (+0), sequential in rvars, the last one fastest. Sum of a float
+//                product a * b: acc = fma(a, b, acc). A rank reduces over its own block of an index
+//                that an operand is sliced on.
+//   Blocks       Block b of P of rvars[split]. Per block 64 accumulators, from the identity, in two
+//                banks. Each row (the range of the last rvar) is cut into whole groups of 64 and a
+//                remainder: offset o from the row's begin goes to lane o % 64, of bank A in the
+//                whole groups and of bank B in the remainder. Then A[l] = A[l] + B[l], and for
+//                w = 32, 16, 8, 4, 2, 1: A[l] = A[l] + A[l + w] for l < w.
+//   Fold         Blocks 0..P-1 in order, from block 0's value.
+//   Max, Min     NaN if an operand is NaN, else with -0 < +0.
 #pragma once
 #include "lang/graph.h"
 #include "lang/reference/values.h"
@@ -28,7 +30,8 @@ struct RunInputs {
 struct RunResult {
     // Every Output and InOut argument after the call, by name, one a rank.
     std::map<std::string, std::vector<HostTensor>> arguments;
-    // The text of the requirement that does not hold; then the arguments are as they were. Empty if all hold.
+    // The text of the requirement that does not hold; then the arguments are as they were. Empty if
+    // all hold.
     std::string failed_requirement;
 };
 
@@ -40,10 +43,12 @@ struct ReferenceOptions {
 int64_t block_begin(int64_t n, int k, int ranks);
 
 // This rank's part of an argument, zeros.
-HostTensor make_host_tensor(const Graph &, const Argument &, const std::map<std::string, int64_t> &sizes, int rank, int ranks);
+HostTensor make_host_tensor(const Graph &, const Argument &,
+                            const std::map<std::string, int64_t> &sizes, int rank, int ranks);
 
-// Throws an Error if an input is missing or has another type or shape than its argument, if a replicated argument differs
-// between ranks, if an element outside of a tensor is read, or if an expression has a part without a definition.
+// Throws an Error if an input is missing or has another type or shape than its argument, if a
+// replicated argument differs between ranks, if an element outside of a tensor is read, or if an
+// expression has a part without a definition.
 RunResult interpret(const Graph &, int ranks, const RunInputs &, const ReferenceOptions & = {});
 
 }  // namespace stretto

@@ -1,8 +1,8 @@
 #include "lang/reference/values.h"
-#include "lang/error.h"
 #include <cmath>
 #include <limits>
 #include <sstream>
+#include "lang/error.h"
 
 namespace stretto {
 
@@ -25,7 +25,8 @@ uint16_t half_bits(float x) {
     if (drop > 24 || magnitude < 0x00800000) return uint16_t(sign);
     uint32_t kept = significand >> drop, rest = significand & ((1u << drop) - 1), half = 1u << (drop - 1);
     if (rest > half || (rest == half && (kept & 1))) kept++;
-    // A carry out of the significand moves into the exponent, from denormal to normal and from 65504 to infinity too.
+    // A carry out of the significand moves into the exponent, from denormal to normal and from
+    // 65504 to infinity too.
     return uint16_t(sign | (exponent >= -14 ? (uint32_t(exponent + 14) << 10) + kept : kept));
 }
 
@@ -33,7 +34,8 @@ float half_value(uint16_t bits) {
     float sign = bits & 0x8000 ? -1.f : 1.f;
     int exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
     if (exponent == 31)
-        return fraction ? std::numeric_limits<float>::quiet_NaN() : sign * std::numeric_limits<float>::infinity();
+        return fraction ? std::numeric_limits<float>::quiet_NaN()
+                        : sign * std::numeric_limits<float>::infinity();
     if (exponent == 0) return sign * std::ldexp(float(fraction), -24);
     return sign * std::ldexp(float(fraction + 1024), exponent - 25);
 }
@@ -52,10 +54,10 @@ float brain_value(uint16_t bits) {
 
 namespace {
 
-template<class T>
+template <class T>
 constexpr bool is_16_bit_float = std::is_same_v<T, Half> || std::is_same_v<T, Brain>;
 
-template<class To, class From>
+template <class To, class From>
 To float_to_integer(From x) {
     if constexpr (std::is_same_v<To, bool>) {
         return x != 0;
@@ -65,19 +67,21 @@ To float_to_integer(From x) {
         if constexpr (std::is_same_v<To, uint64_t>) {
             if (x >= limit && x < 2 * limit) return uint64_t(x);
         }
-        // The comparison is false for NaN too. -limit itself converts; just below it is out of range or truncates to it.
+        // The comparison is false for NaN too. -limit itself converts; just below it is out of
+        // range or truncates to it.
         if (!(x > -limit - 1 && x < limit)) return To(std::numeric_limits<Wide>::min());
         return To(Wide(x));
     }
 }
 
-template<class To, class From>
+template <class To, class From>
 To convert(From x) {
     if constexpr (std::is_same_v<From, Half>) return convert<To>(half_value(x.bits));
     else if constexpr (std::is_same_v<From, Brain>) return convert<To>(brain_value(x.bits));
     else if constexpr (std::is_same_v<To, Half>) return Half{half_bits(float(x))};
     else if constexpr (std::is_same_v<To, Brain>) return Brain{brain_bits(float(x))};
-    else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) return float_to_integer<To>(x);
+    else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>)
+        return float_to_integer<To>(x);
     else if constexpr (std::is_same_v<To, bool>) return x != 0;
     else return To(x);
 }

@@ -1,9 +1,10 @@
-// Values of the reference: one scalar of any type, and a tensor in memory. Nothing here depends on the rest of the language.
+// Values of the reference: one scalar of any type, and a tensor in memory. Nothing here depends on
+// the rest of the language.
 #pragma once
-#include "lang/types.h"
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include "lang/types.h"
 
 namespace stretto {
 
@@ -15,8 +16,8 @@ struct Brain {
     uint16_t bits;
 };
 
-// Conversions with rounding to nearest even; NaN stays NaN (Halide 21's bfloat16 conversion turns NaNs with some payloads
-// into infinity or zero; all of the NaNs that arithmetic makes survive it).
+// Conversions with rounding to nearest even; NaN stays NaN (Halide 21's bfloat16 conversion turns
+// NaNs with some payloads into infinity or zero; all of the NaNs that arithmetic makes survive it).
 uint16_t half_bits(float);
 float half_value(uint16_t bits);
 uint16_t brain_bits(float);
@@ -26,7 +27,7 @@ float brain_value(uint16_t bits);
 struct Value {
     uint64_t bits = 0;  // integers are sign- or zero-extended, floats in the low bytes
 
-    template<class T>
+    template <class T>
     static Value of(T x) {
         Value v;
         if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>) v.bits = x.bits;
@@ -35,7 +36,7 @@ struct Value {
         else v.bits = uint64_t(x);
         return v;
     }
-    template<class T>
+    template <class T>
     T as() const {
         if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>) return T{uint16_t(bits)};
         else if constexpr (std::is_floating_point_v<T>) {
@@ -48,8 +49,9 @@ struct Value {
 
 [[noreturn]] void unknown_type(const Type &);
 
-// Calls f with a value-initialised object of the C++ type of t: bool, int8_t .. uint64_t, Half, Brain, float, double.
-template<class F>
+// Calls f with a value-initialised object of the C++ type of t: bool, int8_t .. uint64_t, Half,
+// Brain, float, double.
+template <class F>
 auto with_type(const Type &t, F &&f) {
     if (t.is_scalar() && t.is_bool()) return f(bool());
     if (t.is_scalar() && t.is_bfloat()) return f(Brain());
@@ -73,9 +75,10 @@ auto with_type(const Type &t, F &&f) {
     unknown_type(t);
 }
 
-// A cast as Halide compiles it. Integers wrap. Floats to integers truncate; out of the target's range (the language leaves
-// that undefined) the result is what x86's conversion to 32, or for 64-bit integers and uint32 to 64 bits gives: the lowest
-// integer, then wrapped. Everything becomes a 16-bit float by way of float32.
+// A cast as Halide compiles it. Integers wrap. Floats to integers truncate; out of the target's
+// range (the language leaves that undefined) the result is what x86's conversion to 32, or for
+// 64-bit integers and uint32 to 64 bits gives: the lowest integer, then wrapped. Everything becomes
+// a 16-bit float by way of float32.
 Value cast_value(Value, const Type &from, const Type &to);
 
 // The value as a double, rounded if it is a 64-bit integer. For comparisons and messages.
@@ -86,7 +89,7 @@ struct ScalarValue {
     Type type;
     Value value;
     ScalarValue() = default;
-    template<class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
     ScalarValue(T x) {
         if constexpr (std::is_same_v<T, bool>) type = Halide::Bool(), value = Value::of(x);
         else if constexpr (std::is_floating_point_v<T>) type = Halide::type_of<T>(), value = Value::of(x);
@@ -99,8 +102,9 @@ struct ScalarValue {
     }
 };
 
-// A dense row-major tensor: elements begin[d] .. begin[d] + extent[d] - 1 of each dimension d, in global indices. A rank's
-// part of a sliced tensor has its block's begin, every other tensor begin 0 and the whole extent.
+// A dense row-major tensor: elements begin[d] .. begin[d] + extent[d] - 1 of each dimension d, in
+// global indices. A rank's part of a sliced tensor has its block's begin, every other tensor begin
+// 0 and the whole extent.
 struct HostTensor {
     Type type;
     std::vector<int64_t> begin, extent;
@@ -116,11 +120,11 @@ struct HostTensor {
     Value load(int64_t position) const;
     void store(int64_t position, Value);
 
-    template<class T>
+    template <class T>
     T *data() {
         return reinterpret_cast<T *>(bytes.data());
     }
-    template<class T>
+    template <class T>
     const T *data() const {
         return reinterpret_cast<const T *>(bytes.data());
     }
@@ -137,7 +141,7 @@ struct HostTensor {
 bool same_bits(const HostTensor &, const HostTensor &);
 
 // f(index) for every index of the box, the last one fastest.
-template<class F>
+template <class F>
 void for_each_index(const std::vector<int64_t> &begin, const std::vector<int64_t> &extent, F &&f) {
     std::vector<int64_t> index = begin;
     for (int64_t e : extent)

@@ -1,6 +1,6 @@
 // Inputs on which others failed, as far as one program on simulated ranks can show them.
-#include "program_check.h"
 #include "lang/error.h"
+#include "program_check.h"
 
 using namespace stretto;
 using namespace stretto::test;
@@ -37,7 +37,8 @@ TEST_CASE("NaN in a maximum or minimum, on each rank in turn, and within a rank"
                 v.set("x", [&](int, auto &i) { return i[0] == bad ? nan_ : values[i[0]]; });
                 v.run();
                 for (int r = 0; r < 3; r++) {
-                    for (int64_t i = 0; i < 3; i++) CHECK(std::isnan(v.out.arguments.at("out")[size_t(r)].get(i)));
+                    for (int64_t i = 0; i < 3; i++)
+                        CHECK(std::isnan(v.out.arguments.at("out")[size_t(r)].get(i)));
                     CHECK(std::isnan(v.out.arguments.at("full")[size_t(r)].get(0)));
                 }
             }
@@ -141,7 +142,8 @@ TEST_CASE("the first Adam step: a gradient of eps, within 2 ulp of the textbook,
     Values x(adam, 1, {{"n", 1}});
     for (const char *zero : {"p", "m", "v"}) x.set(zero, [](int, auto &) { return 0; });
     x.set("g", [](int, auto &) { return 1e-8; });
-    x.in.scalars["lr"] = 1e-3, x.in.scalars["beta1"] = .9, x.in.scalars["beta2"] = .999, x.in.scalars["eps"] = 1e-8;
+    x.in.scalars["lr"] = 1e-3, x.in.scalars["beta1"] = .9, x.in.scalars["beta2"] = .999,
+    x.in.scalars["eps"] = 1e-8;
     x.in.scalars["step"] = 1;
     x.run();
     double g0 = x.before("g", {0}), exact = -1e-3 * g0 / (std::sqrt(g0 * g0) + 1e-8);
@@ -274,10 +276,12 @@ TEST_CASE("inputs that do not fit are errors") {
     CHECK(with([](auto &in) { in.tensors.erase("x"); }) == "reference: argument x has no value");
     CHECK(with([](auto &in) { in.scalars.erase("c"); }) == "reference: argument c has no value");
     CHECK(with([](auto &in) { in.sizes.clear(); }) == "reference: size n has no value");
-    CHECK(with([](auto &in) { in.tensors["x"].pop_back(); }) == "reference: argument x has 1 values for 2 ranks");
+    CHECK(with([](auto &in) { in.tensors["x"].pop_back(); }) ==
+          "reference: argument x has 1 values for 2 ranks");
     CHECK(with([](auto &in) { std::swap(in.tensors["x"][0], in.tensors["x"][1]); }) ==
           "reference: argument x on rank 0 is float32[2:5], not float32[0:2]");
-    CHECK(with([](auto &in) { in.tensors["y"][0].type = i32; }) == "reference: argument y on rank 0 is int32[0:5], not float32[0:5]");
+    CHECK(with([](auto &in) { in.tensors["y"][0].type = i32; }) ==
+          "reference: argument y on rank 0 is int32[0:5], not float32[0:5]");
     CHECK(with([](auto &in) { in.tensors["y"][1].set(3, 7); }) ==
           "reference: argument y is replicated, but rank 1 has other values than rank 0");
 }

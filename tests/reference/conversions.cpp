@@ -1,6 +1,7 @@
-// 16-bit floats: every float32 that matters becomes the one that Halide's compiled code gives, and back.
-#include "jit.h"
+// 16-bit floats: every float32 that matters becomes the one that Halide's compiled code gives, and
+// back.
 #include <doctest/doctest.h>
+#include "jit.h"
 
 #include <cmath>
 
@@ -32,7 +33,8 @@ bool is_nan(const HostTensor &t, int64_t i) {
 TEST_CASE("a float32 becomes the 16-bit float of Halide's compiled code") {
     HostTensor in = floats();
     for (Type t : {f16, bf16}) {
-        // The compiled cast to bfloat16 loses NaNs whose payload is in the low bits: compare numbers, and NaN by itself.
+        // The compiled cast to bfloat16 loses NaNs whose payload is in the low bits: compare
+        // numbers, and NaN by itself.
         Formula f = [&](auto &x) { return Halide::cast(t, x[0]); };
         HostTensor reference = by_reference(f, {in});
         for (int lanes : {1, 16}) {
@@ -45,7 +47,8 @@ TEST_CASE("a float32 becomes the 16-bit float of Halide's compiled code") {
                 }
                 numbers++;
                 if (reference.load(i).bits != jit.load(i).bits)
-                    FAIL(type_name(t) << ", " << lanes << " lanes, of " << in.get(i) << ": " << reference.get(i) << " and " << jit.get(i));
+                    FAIL(type_name(t) << ", " << lanes << " lanes, of " << in.get(i) << ": "
+                                      << reference.get(i) << " and " << jit.get(i));
             }
             CHECK(numbers > 400000);
         }
@@ -54,11 +57,15 @@ TEST_CASE("a float32 becomes the 16-bit float of Halide's compiled code") {
 
 TEST_CASE("a float64 becomes a 16-bit float by way of float32") {
     HostTensor in = floats(), wide(f64, {0}, in.extent);
-    for (int64_t i = 0; i < in.count(); i++) wide.set(i, is_nan(in, i) ? 0 : in.get(i) * (1 + 0x1p-40 * int(i % 3 - 1)));
+    for (int64_t i = 0; i < in.count(); i++)
+        wide.set(i, is_nan(in, i) ? 0 : in.get(i) * (1 + 0x1p-40 * int(i % 3 - 1)));
     for (Type t : {f16, bf16}) {
         HostTensor direct = by_reference([&](auto &x) { return Halide::cast(t, x[0]); }, {wide});
-        // The difference keeps Halide from making one cast of two, which is compiled to one rounding on some processors.
-        Formula by_way = [&](auto &x) { return Halide::cast(t, Halide::strict_float(Halide::cast<float>(x[0]) - 0.0f)); };
+        // The difference keeps Halide from making one cast of two, which is compiled to one
+        // rounding on some processors.
+        Formula by_way = [&](auto &x) {
+            return Halide::cast(t, Halide::strict_float(Halide::cast<float>(x[0]) - 0.0f));
+        };
         CHECK(same_bits(direct, by_reference(by_way, {wide})));
         for (int lanes : {1, 16}) CHECK(difference(direct, by_jit(by_way, {wide}, lanes), {wide}) == "");
     }
@@ -104,17 +111,21 @@ TEST_CASE("integers from and to floats as Halide's compiled code converts them")
             // 64-bit integers are rounded twice on the way to 16 bits, which compiled code need not do.
             if (t.bits() == 16 && integer.bits() > 32) continue;
             for (int lanes : {1, 8})
-                CHECK_MESSAGE(difference(by_reference(widen, {bits}), by_jit(widen, {bits}, lanes), {bits}) == "",
-                              type_name(integer) << " to " << type_name(t));
+                CHECK_MESSAGE(
+                    difference(by_reference(widen, {bits}), by_jit(widen, {bits}, lanes), {bits}) == "",
+                    type_name(integer) << " to " << type_name(t));
         }
-        double low = to_double(Value::of(integer.is_int() ? -int64_t(uint64_t(1) << (integer.bits() - 1)) : int64_t(0)), i64);
+        double low = to_double(
+            Value::of(integer.is_int() ? -int64_t(uint64_t(1) << (integer.bits() - 1)) : int64_t(0)),
+            i64);
         double high = std::ldexp(0.999, integer.bits() - integer.is_int());
         for (Type t : {f32, f64}) {
             HostTensor in = random_in(t, 5000, low, high, 4);
             Formula narrow = [&](auto &x) { return Halide::cast(integer, x[0]); };
             for (int lanes : {1, 8})
-                CHECK_MESSAGE(difference(by_reference(narrow, {in}), by_jit(narrow, {in}, lanes), {in}) == "",
-                              type_name(t) << " to " << type_name(integer));
+                CHECK_MESSAGE(
+                    difference(by_reference(narrow, {in}), by_jit(narrow, {in}, lanes), {in}) == "",
+                    type_name(t) << " to " << type_name(integer));
         }
     }
 }

@@ -1,8 +1,8 @@
 // Runs a program with the reference and compares with values that the test computes in float64.
 #pragma once
+#include <doctest/doctest.h>
 #include "lang/program.h"
 #include "lang/reference/random_inputs.h"
-#include <doctest/doctest.h>
 
 #include <cmath>
 #include <set>
@@ -30,7 +30,7 @@ struct Values {
     }
 
     // f(rank, index) in every element of an argument.
-    template<class F>
+    template <class F>
     void set(const std::string &name, F f) {
         for (int r = 0; r < ranks; r++) {
             HostTensor &t = in.tensors.at(name)[size_t(r)];
@@ -54,14 +54,15 @@ struct Values {
         return s;
     }
 
-    // Every element that a rank has of argument `name` is near expected(index), within tolerance times the largest |expected|,
-    // or the magnitude of what was added up if that is given.
-    template<class F>
+    // Every element that a rank has of argument `name` is near expected(index), within tolerance
+    // times the largest |expected|, or the magnitude of what was added up if that is given.
+    template <class F>
     void expect(const std::string &name, double tolerance, F expected, double magnitude = 1e-30) const {
         const Argument &a = *graph.find_argument(name);
         double scale = magnitude;
         for (auto &t : out.arguments.at(name))
-            for_each_index(t.begin, t.extent, [&](auto &index) { scale = std::max(scale, std::fabs(expected(index))); });
+            for_each_index(t.begin, t.extent,
+                           [&](auto &index) { scale = std::max(scale, std::fabs(expected(index))); });
         int64_t elements = 0;
         for (auto &t : out.arguments.at(name)) {
             int64_t p = 0;
@@ -69,7 +70,8 @@ struct Values {
                 double x = t.get(p++), y = expected(index);
                 elements++;
                 if (!(std::fabs(x - y) <= tolerance * scale))
-                    FAIL_CHECK(name << " at " << index[0] << " with " << ranks << " ranks: " << x << ", not " << y);
+                    FAIL_CHECK(name << " at " << index[0] << " with " << ranks << " ranks: " << x
+                                    << ", not " << y);
             });
         }
         int64_t whole = make_host_tensor(graph, a, in.sizes, 0, 1).count();
@@ -79,8 +81,10 @@ struct Values {
     }
 
 private:
-    static double element(const std::vector<HostTensor> &tensors, const std::vector<int64_t> &index, int r) {
-        if (tensors[size_t(r)].contains(index)) return tensors[size_t(r)].get(tensors[size_t(r)].position(index));
+    static double element(const std::vector<HostTensor> &tensors, const std::vector<int64_t> &index,
+                          int r) {
+        if (tensors[size_t(r)].contains(index))
+            return tensors[size_t(r)].get(tensors[size_t(r)].position(index));
         for (auto &t : tensors)
             if (t.contains(index)) return t.get(t.position(index));
         throw std::out_of_range("no rank has the element");

@@ -8,7 +8,7 @@ namespace {
 
 using Index = std::vector<int64_t>;
 
-template<class F>
+template <class F>
 void for_all(F f) {
     for (int ranks : rank_counts)
         for (int64_t n : interesting_sizes(ranks)) f(ranks, n);
@@ -30,7 +30,9 @@ TEST_CASE("stochastic gradient descent") {
     for_all([&](int ranks, int64_t n) {
         Values v(sgd, ranks, {{"n", n}});
         v.run();
-        v.expect("p", 1e-6, [&](const Index &i) { return v.before("p", i) - v.scalar("lr") * v.sum_before("g", i) / ranks; });
+        v.expect("p", 1e-6, [&](const Index &i) {
+            return v.before("p", i) - v.scalar("lr") * v.sum_before("g", i) / ranks;
+        });
     });
 }
 
@@ -44,8 +46,10 @@ TEST_CASE("Adam, with gradients of every float type") {
         Input<double> lr{"lr"}, beta1{"beta1"}, beta2{"beta2"}, eps{"eps"};
         Input<int64_t> step{"step"};
         Tensor wide{"wide"}, gsum{"gsum"}, avg{"avg"}, m1{"m1"}, v1{"v1"}, p1{"p1"};
-        Expr b1 = cast<float>(beta1), a1 = cast<float>(1 - beta1), b2 = cast<float>(beta2), a2 = cast<float>(1 - beta2);
-        Expr c1 = cast<float>(lr / (1 - pow(beta1, step))), c2 = cast<float>(1 / sqrt(1 - pow(beta2, step)));
+        Expr b1 = cast<float>(beta1), a1 = cast<float>(1 - beta1), b2 = cast<float>(beta2),
+             a2 = cast<float>(1 - beta2);
+        Expr c1 = cast<float>(lr / (1 - pow(beta1, step))),
+             c2 = cast<float>(1 / sqrt(1 - pow(beta2, step)));
         gsum = all_reduce(cast<float>(g));
         avg(i) = gsum(i) / ranks();
         m1(i) = b1 * m(i) + a1 * avg(i);
@@ -56,7 +60,8 @@ TEST_CASE("Adam, with gradients of every float type") {
         adam.require(Expr(step) >= 1, "step must be at least 1");
         for_all([&](int ranks, int64_t n) {
             Values x(adam, ranks, {{"n", n}});
-            x.in.scalars["lr"] = 1e-3, x.in.scalars["beta1"] = .9, x.in.scalars["beta2"] = .999, x.in.scalars["eps"] = 1e-8;
+            x.in.scalars["lr"] = 1e-3, x.in.scalars["beta1"] = .9, x.in.scalars["beta2"] = .999,
+            x.in.scalars["eps"] = 1e-8;
             x.in.scalars["step"] = 3;
             x.run();
             CHECK(x.out.failed_requirement == "");
@@ -81,7 +86,8 @@ TEST_CASE("Adam, with gradients of every float type") {
 TEST_CASE("a row-parallel matrix product, with bias and residual") {
     Size B{"B"}, K{"K"}, H{"H"};
     Var b{"b"}, k{"k"}, h{"h"};
-    Input<Tensor> x{"x", f32, {B, K}, sliced(1)}, w{"w", f32, {K, H}, sliced(0)}, bias{"bias", f32, {H}}, r{"r", f32, {B, H}};
+    Input<Tensor> x{"x", f32, {B, K}, sliced(1)}, w{"w", f32, {K, H}, sliced(0)},
+        bias{"bias", f32, {H}}, r{"r", f32, {B, H}};
     Output<Tensor> out{"out", f32, {B, H}};
     Tensor y{"y"}, total{"total"};
     y(b, h) = sum_over(k, x(b, k) * w(k, h));
@@ -93,11 +99,13 @@ TEST_CASE("a row-parallel matrix product, with bias and residual") {
         for (auto [rows, columns] : {std::pair<int64_t, int64_t>{3, 5}, {0, 2}, {1, 1}}) {
             Values v(row_parallel, ranks, {{"B", rows}, {"K", n}, {"H", columns}});
             v.run();
-            v.expect("out", 1e-5, [&](const Index &i) {
-                double s = v.before("bias", {i[1]}) + v.before("r", i);
-                for (int64_t k = 0; k < n; k++) s += v.before("x", {i[0], k}) * v.before("w", {k, i[1]});
-                return s;
-            }, 1);
+            v.expect(
+                "out", 1e-5, [&](const Index &i) {
+                    double s = v.before("bias", {i[1]}) + v.before("r", i);
+                    for (int64_t k = 0; k < n; k++) s += v.before("x", {i[0], k}) * v.before("w", {k, i[1]});
+                    return s;
+                },
+                1);
         }
     });
 }
@@ -123,14 +131,17 @@ TEST_CASE("an update clipped by norms, as in LAMB") {
         for (int zero = 0; zero < 3; zero++) {
             Values v(lamb, ranks, {{"n", n}});
             if (zero == 1) v.set("p", [](int, auto &) { return 0; });
-            if (zero == 2) v.set("g", [](int, auto &) { return 0; }), v.set("m", [](int, auto &) { return 0; });
+            if (zero == 2)
+                v.set("g", [](int, auto &) { return 0; }), v.set("m", [](int, auto &) { return 0; });
             v.run();
             auto m1 = [&](const Index &i) { return 0.9 * v.before("m", i) + 0.1 * v.sum_before("g", i); };
             double wn = 0, un = 0;
-            for (int64_t k = 0; k < n; k++) wn += std::pow(v.before("p", {k}), 2), un += std::pow(m1({k}), 2);
+            for (int64_t k = 0; k < n; k++)
+                wn += std::pow(v.before("p", {k}), 2), un += std::pow(m1({k}), 2);
             double ratio = wn == 0 || un == 0 ? 1 : std::sqrt(wn / un);
             v.expect("m", 1e-6, m1);
-            v.expect("p", 1e-5, [&](const Index &i) { return v.before("p", i) - v.scalar("lr") * ratio * m1(i); });
+            v.expect("p", 1e-5,
+                     [&](const Index &i) { return v.before("p", i) - v.scalar("lr") * ratio * m1(i); });
         }
     });
 }
@@ -141,7 +152,8 @@ TEST_CASE("softmax and layer normalisation of rows that are sliced over ranks") 
     Input<Tensor> x{"x", f32, {B, H}, sliced(1)}, gain{"gain", f32, {H}};
     x.range(-30, 30);
     Output<Tensor> soft{"soft", f32, {B, H}, sliced(1)}, norm{"norm", f32, {B, H}, sliced(1)};
-    Tensor mine{"mine"}, highest{"highest"}, e{"e"}, part{"part"}, total{"total"}, sums{"sums"}, mean{"mean"}, squares{"squares"}, variance{"variance"};
+    Tensor mine{"mine"}, highest{"highest"}, e{"e"}, part{"part"}, total{"total"}, sums{"sums"},
+        mean{"mean"}, squares{"squares"}, variance{"variance"};
     mine(b) = max_over(h, x(b, h));
     highest = all_reduce(mine);
     e(b, h) = exp(x(b, h) - highest(b));

@@ -22,7 +22,7 @@ uint32_t bits(float x) {
 }
 
 // The rule of the language reference for one block: rows of n elements each, 64 lanes, two banks.
-template<class F>
+template <class F>
 float block_of_rows(const std::vector<Floats> &rows, float start, F add) {
     float a[64], b[64];
     std::fill(a, a + 64, start), std::fill(b, b + 64, start);
@@ -77,7 +77,8 @@ TEST_CASE("a full sum is in blocks, as many as ranks, in 64 lanes and two banks"
     }
 }
 
-TEST_CASE("a full sum over two indices: blocks of the first, or of the one asked for; lanes along the last") {
+TEST_CASE(
+    "a full sum over two indices: blocks of the first, or of the one asked for; lanes along the last") {
     for (bool second : {false, true}) {
         Size m{"m"}, n{"n"};
         Var i{"i"}, j{"j"};
@@ -93,11 +94,13 @@ TEST_CASE("a full sum over two indices: blocks of the first, or of the one asked
                 float sum = 0;
                 for (int b = 0; b < ranks; b++) {
                     int64_t i0 = second ? 0 : rows * b / ranks, i1 = second ? rows : rows * (b + 1) / ranks;
-                    int64_t j0 = second ? columns * b / ranks : 0, j1 = second ? columns * (b + 1) / ranks : columns;
+                    int64_t j0 = second ? columns * b / ranks : 0,
+                            j1 = second ? columns * (b + 1) / ranks : columns;
                     std::vector<Floats> block;
                     for (int64_t i = i0; i < i1; i++) {
                         block.emplace_back();
-                        for (int64_t j = j0; j < j1; j++) block.back().push_back(float(v.before("x", {i, j})));
+                        for (int64_t j = j0; j < j1; j++)
+                            block.back().push_back(float(v.before("x", {i, j})));
                     }
                     float s = block_of_rows(block, 0, plus);
                     sum = b ? sum + s : s;
@@ -107,7 +110,9 @@ TEST_CASE("a full sum over two indices: blocks of the first, or of the one asked
     }
 }
 
-TEST_CASE("a contraction is one chain of fused multiply-adds from +0, or multiplies and adds where there is no FMA") {
+TEST_CASE(
+    "a contraction is one chain of fused multiply-adds from +0, or multiplies and adds where there is "
+    "no FMA") {
     Size m{"m"}, n{"n"};
     Var i{"i"}, k{"k"};
     Input<Tensor> a{"a", f32, {m, n}}, b{"b", f32, {n}};
@@ -138,7 +143,8 @@ TEST_CASE("a contraction is one chain of fused multiply-adds from +0, or multipl
     }
 }
 
-TEST_CASE("16-bit operands of a contraction are multiplied and added in float32, and the sum rounded once") {
+TEST_CASE(
+    "16-bit operands of a contraction are multiplied and added in float32, and the sum rounded once") {
     for (Type t : {f16, bf16}) {
         Size m{"m"}, n{"n"};
         Var i{"i"}, k{"k"};
@@ -151,7 +157,8 @@ TEST_CASE("16-bit operands of a contraction are multiplied and added in float32,
         v.run();
         for (int64_t i = 0; i < 3; i++) {
             float sum = 0;
-            for (int64_t k = 0; k < 200; k++) sum = std::fma(float(v.before("a", {i, k})), float(v.before("b", {k})), sum);
+            for (int64_t k = 0; k < 200; k++)
+                sum = std::fma(float(v.before("a", {i, k})), float(v.before("b", {k})), sum);
             HostTensor rounded(t, {}, {});
             rounded.set(0, sum);
             CHECK(v.out.arguments.at("out")[0].load(i).bits == rounded.load(0).bits);
@@ -159,7 +166,8 @@ TEST_CASE("16-bit operands of a contraction are multiplied and added in float32,
         float sum = 0;
         for (int block = 0; block < 2; block++) {
             Floats row;
-            for (int64_t k = block * 100; k < block * 100 + 100; k++) row.push_back(float(v.before("b", {k})) * float(v.before("b", {k})));
+            for (int64_t k = block * 100; k < block * 100 + 100; k++)
+                row.push_back(float(v.before("b", {k})) * float(v.before("b", {k})));
             float s = block_of_rows({row}, 0, plus);
             sum = block ? sum + s : s;
         }
@@ -261,8 +269,12 @@ TEST_CASE("maximum, minimum and product, full, per row and over ranks, for integ
                 }
                 CHECK(v.out.arguments.at("high")[0].get(i) == h);
                 CHECK(v.out.arguments.at("low")[0].get(i) == l);
-                if (t.is_float()) CHECK(std::fabs(v.out.arguments.at("prod")[0].get(i) - product) <= 1e-6 * std::fabs(product));
-                else CHECK(v.out.arguments.at("prod")[0].load(i).bits == cast_value(Value::of(wrapped), u64, t).bits);
+                if (t.is_float())
+                    CHECK(std::fabs(v.out.arguments.at("prod")[0].get(i) - product) <=
+                          1e-6 * std::fabs(product));
+                else
+                    CHECK(v.out.arguments.at("prod")[0].load(i).bits ==
+                          cast_value(Value::of(wrapped), u64, t).bits);
             }
         }
     }
@@ -272,7 +284,8 @@ TEST_CASE("all_gather, broadcast, slice_of and rank(): what each rank has") {
     Size n{"n"};
     Var i{"i"};
     Input<Tensor> x{"x", f32, {n}, sliced(0)}, y{"y", f32, {n}, local}, z{"z", f32, {n}};
-    Output<Tensor> gathered{"gathered", f32, {n}}, cast_{"cast_", f32, {n}}, own{"own", f32, {n}, sliced(0)}, mixed{"mixed", f32, {n}, local};
+    Output<Tensor> gathered{"gathered", f32, {n}}, cast_{"cast_", f32, {n}},
+        own{"own", f32, {n}, sliced(0)}, mixed{"mixed", f32, {n}, local};
     gathered = all_gather(x);
     cast_ = broadcast(y, 0);
     own = slice_of(z, 0);
@@ -288,6 +301,7 @@ TEST_CASE("all_gather, broadcast, slice_of and rank(): what each rank has") {
             for (int r = 0; r < ranks; r++)
                 for (int64_t i = 0; i < length; i++)
                     CHECK(v.out.arguments.at("mixed")[size_t(r)].get(i) ==
-                          double(float(v.before("y", {i}, r)) + float(r) * 100.0f + float(ranks) * 1000.0f));
+                          double(float(v.before("y", {i}, r)) + float(r) * 100.0f +
+                                 float(ranks) * 1000.0f));
         }
 }
