@@ -1,0 +1,134 @@
+// Contractions by the panel schedule, on one thread, beside the rate of multiply-adds that stay in registers, and beside
+// OpenBLAS where it is found.
+#include <doctest/doctest.h>
+#include "stretto.h"
+#include "tests/performance/interleaved.h"
+#include "tests/performance/spinning.h"
+#include "tests/skip.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#if STRETTO_HAS_BLAS
+#include <cblas.h>
+#endif
+
+#include "apps/perf/values.h"
+
+using namespace stretto;
+using namespace stretto::test;
+
+namespace {
+
+constexpr int rounds = 7;
+
+struct Product {
+    Size B{"B"}, K{"K"}, H{"H"};
+    Var b{"b"}, k{"k"}, h{"h"};
+    Input<Tensor> x{"x", f32, {B, K}}, w{"w", f32, {K, H}};
+    Output<Tensor> y{"y", f32, {B, H}};
+    Program program = define();
+    Program define() {
+        y(b, h) = sum_over(k, x(b, k) * w(k, h));
+        return Program("product", {x, w, y});
+    }
+};
+
+#if defined(__x86_64__)
+// Chains enough to hide a latency of 4 cycles on two units. Returns the operations.
+__attribute__((target("avx512f,fma"))) double multiply_adds_512(int count) {
+    __m512 a[16], x = _mm512_set1_ps(0.5f), y = _mm512_set1_ps(1);
+    for (auto &v : a) v = y;
+    for (int i = 0; i < count; i++) {
+#pragma GCC unroll 16
+        for (int j = 0; j < 16; j++) {
+            a[j] = _mm512_fmadd_ps(a[j], x, y);
+            asm volatile(""
+                         : "+v"(a[j]));
+        }
+    }
+    return 2.0 * 16 * 16 * count;
+}
+__attribute__((target("avx2,fma"))) double multiply_adds_256(int count) {
+    __m256 a[12], x = _mm256_set1_ps(0.5f), y = _mm256_set1_ps(1);
+    for (auto &v : a) v = y;
+    for (int i = 0; i < count; i++) {
+#pragma GCC unroll 12
+        for (int j = 0; j < 12; j++) {
+            a[j] = _mm256_fmadd_ps(a[j], x, y);
+            asm volatile(""
+                         : "+x"(a[j]));
+        }
+    }
+    return 2.0 * 8 * 12 * count;
+}
+bool has_fma() { return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"); }
+double multiply_adds(int count) { return __builtin_cpu_supports("avx512f") ? multiply_adds_512(count) : multiply_adds_256(count); }
+#else
+bool has_fma() { return false; }
+double multiply_adds(int) { return 0; }
+#endif
+
+struct Measured {
+    double ours, blas, peak;  // operations a second
+    double share, blas_share;
+};
+
+Measured measure(const Compiled &f, int64_t n) {
+    const double operations = 2.0 * double(n) * double(n) * double(n);
+    const int count = int(operations / 512 / 4) + 1;  // a quarter of the product's
+    double peak_operations = 0;
+    Interleaved times(3, rounds, 1);
+    run(threads(1), [&](Communicator &c) {
+        pin_to_core(0);
+        float *x = c.allocate<float>(n * n), *w = c.allocate<float>(n * n), *y = c.allocate<float>(n * n);
+        perf::fill<perf::Element::Float>(x, 0, n * n);
+        perf::fill<perf::Element::Float>(w, 1, n * n);
+        View x_view(x, {n, n}), w_view(w, {n, n}), y_view(y, {n, n});
+        void *argv[] = {x_view.get(), w_view.get(), y_view.get()};
+        times.run(
+            0, [] {}, [](size_t) {},
+            {[&] { peak_operations = multiply_adds(count); }, [&] { check_status(f.execute(c, argv)); },
+             [&] {
+#if STRETTO_HAS_BLAS
+                 int m = int(n);
+                 cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, m, m, 1, x, m, w, m, 0, y, m);
+#endif
+             }});
+    });
+    Measured m;
+    m.peak = peak_operations / times.median_time(0);
+    m.ours = operations / times.median_time(1);
+    m.blas = operations / times.median_time(2);
+    m.share = times.median_of([&](auto &t) { return operations / t[1] / (peak_operations / t[0]); });
+    m.blas_share = times.median_of([&](auto &t) { return operations / t[2] / (peak_operations / t[0]); });
+    return m;
+}
+
+void require_rate(const Compiled &f, int64_t n, double least) {
+    double best = 0;
+    for (int attempt = 0; attempt < attempts && best < least; attempt++) {
+        Measured m = measure(f, n);
+        best = std::max(best, m.share);
+        printf("contraction %lld^3, one thread: %.1f GFlop/s, %.2f of %.1f in registers (at least %.2f)", static_cast<long long>(n),
+               m.ours / 1e9, m.share, m.peak / 1e9, least);
+#if STRETTO_HAS_BLAS
+        printf("; OpenBLAS (%s) %.1f, %.2f", openblas_get_corename(), m.blas / 1e9, m.blas_share);
+#endif
+        printf("\n");
+        fflush(stdout);
+    }
+    CHECK(best >= least);
+}
+
+}  // namespace
+
+TEST_CASE("contractions beside multiply-adds in registers") {
+    if (!has_fma()) skip("performance.contraction", "the processor has no AVX2 with FMA to compare with");
+#if STRETTO_HAS_BLAS
+    openblas_set_num_threads(1);
+#endif
+    Product p;
+    Compiled f = compile(p.program);
+    require_rate(f, 1024, 0.7);
+    require_rate(f, 256, 0.5);
+}
