@@ -12,19 +12,26 @@ using plan::From;
 
 namespace {
 
-// plan.<k> becomes a parameter.
+// plan.<k> becomes a parameter, or the number of ranks where a kernel knows it. A division by that is a multiplication with
+// the reciprocal then, the same bits as long as the number is a power of two; a third of the time of a sweep in cache that
+// also has a root and a division (tests/performance/fused_step.cpp).
 class PlanScalars : public IRMutator {
+    const std::vector<Expr> &scalars;
     std::vector<int> &used;
+    int ranks;  // 0: not known
     using IRMutator::visit;
     Expr visit(const Variable *v) override {
         Symbol symbol = symbol_of(Expr(v));
         if (symbol.kind != Symbol::PlanScalar) return Expr(v);
+        if (ranks > 0 && (ranks & (ranks - 1)) == 0 && equal(scalars[symbol.number], cast(v->type, ranks_value())))
+            return make_const(v->type, ranks);
         if (std::find(used.begin(), used.end(), symbol.number) == used.end()) used.push_back(symbol.number);
         return scalar_parameter(v->type, "s" + std::to_string(symbol.number));
     }
 
 public:
-    explicit PlanScalars(std::vector<int> &used) : used(used) {
+    PlanScalars(const std::vector<Expr> &scalars, std::vector<int> &used, int ranks)
+        : scalars(scalars), used(used), ranks(ranks) {
     }
 };
 
@@ -89,11 +96,19 @@ Expr KernelBody::load_own(const Node &n, const std::vector<Expr> &indices) {
     return load(parameter(plan::Load(buffer, From::Own, 0), n.type, int(n.dims.size()), 0), reversed(indices));
 }
 
+int KernelBody::known_ranks() const {
+    for (NodeId id : s.nodes) {
+        const Node &n = l.graph.at(id);
+        if (n.as<AllReduce>() || n.as<ReduceScatter>()) return addends.kind == AddendSource::Direct ? addends.ranks : 0;
+    }
+    return 0;
+}
+
 Expr KernelBody::expression(const Node &n, const std::vector<Expr> &indices, From from, int slot) {
     Names names = n.vars;
     if (n.as<Blocks>() || n.as<Fold>()) names.clear();
     names.insert(names.end(), n.rvars.begin(), n.rvars.end());
-    Expr e = substitute_indices(PlanScalars(scalars).mutate(n.value), names, indices);
+    Expr e = substitute_indices(PlanScalars(l.graph.scalars, scalars, known_ranks()).mutate(n.value), names, indices);
     return map_accesses(e, [&](const Call *c) -> Expr {
         const Node &t = l.graph.at(accessed(c));
         auto idx = indices_of(c);

@@ -32,6 +32,7 @@ class KernelBody {
     Expr load_own(const Node &, const std::vector<Expr> &indices);
     bool is_here(const std::vector<Expr> &indices) const;
     Expr compute(const Node &);
+    int known_ranks() const;  // those that a direct kernel is for, 0 for others
 
 public:
     Halide::Func out;

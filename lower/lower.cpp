@@ -7,6 +7,7 @@
 #include "lower/emit.h"
 #include "lower/stages.h"
 #include "lower/storage.h"
+#include "lower/verify.h"
 
 namespace stretto {
 
@@ -16,6 +17,8 @@ Lowering lower_to_stages(const Graph &scheduled) {
     assign_stages(l);                     // what is computed together
     assign_storage(l);                    // where values live; in place where legal
     derive_barriers(l);                   // where ranks wait for each other
+    std::string fault = verify(l);
+    if (!fault.empty()) throw Error("internal: the lowering of " + l.graph.program + " breaks a rule. " + fault);
     return l;
 }
 
