@@ -1,8 +1,8 @@
 #include "schedule/as_slice.h"
+#include <algorithm>
 #include "lang/infer.h"
 #include "lang/print.h"
 #include "schedule/refuse.h"
-#include <algorithm>
 
 namespace stretto {
 
@@ -25,12 +25,12 @@ int sliced_dimension(const Graph &g, const Node &t) {
             if (d == int(indices.size())) {
                 std::vector<std::string> at;
                 for (auto &i : indices) at.push_back(to_string(g, i));
-                refuse(left + " is sliced on " + index + " and reads " + t.name + "(" + join(at) + "), which is not its slice of " +
-                       t.name + ".");
+                refuse(left + " is sliced on " + index + " and reads " + t.name + "(" + join(at) +
+                       "), which is not its slice of " + t.name + ".");
             }
             if (dim >= 0 && d != dim)
-                refuse(first->name + " reads slices of dimension " + std::to_string(dim) + " of " + t.name + ", " + reader.name +
-                       " of dimension " + std::to_string(d) + ".");
+                refuse(first->name + " reads slices of dimension " + std::to_string(dim) + " of " + t.name + ", " +
+                       reader.name + " of dimension " + std::to_string(d) + ".");
             dim = d;
             first = &reader;
         }
@@ -56,7 +56,8 @@ Graph rewrite(const Graph &before, const AsSlice &v) {
         if (gather && gather->dim == dim) r.node = g.reads(value.id)[0];
         const Node &now = g.at(r.node);
         if (now.layout != sliced(dim))
-            refuse("Its new value " + now.name + " is " + to_string(now.layout) + ", the reads are of " + to_string(sliced(dim)) + ".");
+            refuse("Its new value " + now.name + " is " + to_string(now.layout) + ", the reads are of " +
+                   to_string(sliced(dim)) + ".");
     }
     return settle(std::move(g));
 }

@@ -9,7 +9,9 @@ NamedSchedule::NamedSchedule(const std::string &name, std::function<void(Schedul
     : n(name), verbs(std::move(verbs)) {
     static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
     if (!std::regex_match(name, legal))
-        throw Error("'" + name + "' cannot be the name of a schedule.\nLegal: letters, digits and '_', not beginning with a digit");
+        throw Error("'" + name +
+                    "' cannot be the name of a schedule.\n"
+                    "Legal: letters, digits and '_', not beginning with a digit");
     if (name == "default") throw Error("'default' is the name of the schedule without verbs.\nLegal: another name");
     if (!open) return;
     for (auto *other : *open)

@@ -1,9 +1,9 @@
 #include "schedule/nodes.h"
+#include <algorithm>
 #include "lang/infer.h"
 #include "lang/print.h"
 #include "schedule/refuse.h"
 #include "schedule/sweep.h"
-#include <algorithm>
 
 namespace stretto {
 

@@ -1,7 +1,7 @@
 // What the verbs ask of a graph and do to it, beyond lang/graph.h.
 #pragma once
-#include "lang/graph.h"
 #include <set>
+#include "lang/graph.h"
 
 namespace stretto {
 
@@ -23,9 +23,9 @@ NodeSet with_parts(const Graph &, const NodeIds &);
 NodeIds without_parts(const Graph &, const NodeSet &);
 
 // ---- for messages
-std::string left_side(const Graph &, const Node &);                       // p1(i)
-std::string access_text(const Graph &, const Halide::Internal::Call *);   // gsum(i) for the result of gsum.ag
-std::string kind_of(const Node &);                                        // an all-reduce
+std::string left_side(const Graph &, const Node &);                              // p1(i)
+std::string access_text(const Graph &, const Halide::Internal::Call *);          // gsum(i) for the result of gsum.ag
+std::string kind_of(const Node &);                                               // an all-reduce
 std::string names_of(const Graph &, const NodeIds &, const Naming & = name_of);  // avg, m1, v1
 NodeIds nodes_where(const Graph &, const std::function<bool(const Node &)> &);
 

@@ -16,14 +16,20 @@ struct Place {
 };
 
 struct Token {
-    enum Kind { Name, Number, Mark, End } kind = End;
+    enum Kind { Name,
+                Number,
+                Mark,
+                End };
+    Kind kind = End;
     std::string text;
     Place at;
 };
 
-// "name", "number", "set"; or the names in a set.
 struct Term {
-    enum Kind { Name, Number, Set } kind = Name;
+    enum Kind { Name,
+                Number,
+                Set };
+    Kind kind = Name;
     Token token;             // of a set its '{'
     std::vector<Token> set;  // its members
 };
@@ -163,7 +169,8 @@ class Parser {
     int number(const std::vector<Term> &terms, size_t i) const {
         if (i >= terms.size()) return 0;
         const Token &t = terms[i].token;
-        if (t.text == "-" || t.text.size() > 9) fail(t.at, "'" + t.text + "' is not a small whole number.", "Legal: 0 to 999999999");
+        if (t.text == "-" || t.text.size() > 9)
+            fail(t.at, "'" + t.text + "' is not a small whole number.", "Legal: 0 to 999999999");
         return std::stoi(t.text);
     }
 

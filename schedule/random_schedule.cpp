@@ -14,7 +14,7 @@ public:
     int below(int n) {
         return int(random() % uint64_t(n));
     }
-    template<class T>
+    template <class T>
     const T &of(const std::vector<T> &v) {
         return v[below(int(v.size()))];
     }
@@ -23,7 +23,7 @@ public:
     }
 };
 
-template<class Op>
+template <class Op>
 NodeIds nodes_of(const Graph &g) {
     return nodes_where(g, [&](const Node &n) { return n.as<Op>() && !is_part(g, n); });
 }

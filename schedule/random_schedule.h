@@ -1,7 +1,7 @@
 // Random legal schedules, for tests: random verbs on random nodes, of which the legal ones are kept.
 #pragma once
-#include "schedule/schedule.h"
 #include <random>
+#include "schedule/schedule.h"
 
 namespace stretto {
 

@@ -53,7 +53,9 @@ std::string join(const std::vector<std::string> &v) {
 
 std::string list(const std::vector<std::string> &v) {
     std::string s;
-    for (size_t i = 0; i < v.size(); i++) s += (i == 0 ? "" : i + 1 == v.size() ? " and " : ", ") + v[i];
+    for (size_t i = 0; i < v.size(); i++) s += (i == 0 ? "" : i + 1 == v.size() ? " and "
+                                                                                : ", ") +
+                                               v[i];
     return s;
 }
 

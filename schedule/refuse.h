@@ -1,9 +1,9 @@
 // How a verb says no: why, and every legal alternative as code.
 #pragma once
-#include "lang/error.h"
 #include <functional>
 #include <string>
 #include <vector>
+#include "lang/error.h"
 
 namespace stretto {
 

@@ -1,10 +1,10 @@
 #include "schedule/reorder.h"
+#include <algorithm>
 #include "lang/infer.h"
 #include "lang/print.h"
 #include "schedule/refuse.h"
 #include "schedule/slice.h"
 #include "schedule/split.h"
-#include <algorithm>
 
 namespace stretto {
 
@@ -65,7 +65,8 @@ Graph rewrite(const Graph &before, const Reorder &v) {
     const Node &gather = before.at(v.gather);
     if (gather.as<Broadcast>())
         refuse(gather.name + " is a broadcast: its operand is local, so the set would become local, not sliced.");
-    if (!gather.as<AllGather>() || is_part(before, gather)) refuse(gather.name + " is " + kind_of(gather) + ", not an all-gather.");
+    if (!gather.as<AllGather>() || is_part(before, gather))
+        refuse(gather.name + " is " + kind_of(gather) + ", not an all-gather.");
     refuse_if_grouped(before, gather, "reorder");
     check_members(before, v);
 
@@ -159,7 +160,8 @@ Graph apply(const Graph &before, const Reorder &v) {
     try {
         return rewrite(before, v);
     } catch (const Error &e) {
-        refuse(reason_of(e), alternatives(before, v), "no reorder; there is no all-gather here, outside of Groups, and no all-reduce to split.");
+        refuse(reason_of(e), alternatives(before, v),
+               "no reorder; no all-gather here has a set that can move, and no all-reduce can be split.");
     }
 }
 

@@ -1,6 +1,6 @@
 #include "schedule/schedule.h"
-#include "schedule/refuse.h"
 #include <algorithm>
+#include "schedule/refuse.h"
 
 namespace stretto {
 
@@ -61,7 +61,8 @@ void Schedule::check_tensor(const Tensor &t) const {
     auto any = [&](auto f) { return std::any_of(definitions.begin(), definitions.end(), f); };
     bool of_program = any([&](auto &d) { return d == t.definition(); });
     if (!of_program && any([&](auto &d) { return d->name == t.name(); }))
-        throw Error("  This " + t.name() + " is another tensor than the " + t.name() + " of " + program() + ".\nLegal: the " + t.name() +
+        throw Error("  This " + t.name() + " is another tensor than the " + t.name() + " of " + program() +
+                    ".\nLegal: the " + t.name() +
                     " that " + program() + " was made of");
 }
 

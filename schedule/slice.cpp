@@ -24,12 +24,13 @@ Graph rewrite(const Graph &before, const Slice &v) {
     if (blocks.empty() && !t.as<Map>()) refuse(t.name + " is " + kind_of(t) + ", not elementwise or a full reduction.");
     if (blocks.empty() && t.dims.empty()) refuse(t.name + " has no dimension and no full reduction.");
     if (!t.layout.is_replicated()) refuse(t.name + " is " + to_string(t.layout) + ", not replicated.");
-    int dimensions = blocks.empty() ? int(t.dims.size()) : 1;
-    if (v.dim < 0 || v.dim >= dimensions)
-        refuse(t.name + (blocks.empty() ? " has " + std::to_string(dimensions) + (dimensions == 1 ? " dimension" : " dimensions") +
-                                              ", there is no dimension "
-                                        : " is a full reduction, sliced by its blocks, not by dimension ") +
-               std::to_string(v.dim) + ".");
+    std::string dim = std::to_string(v.dim);
+    if (!blocks.empty() && v.dim != 0)
+        refuse(t.name + " is a full reduction, sliced by its blocks, not by dimension " + dim + ".");
+    int dimensions = int(t.dims.size());
+    if (blocks.empty() && (v.dim < 0 || v.dim >= dimensions))
+        refuse(t.name + " has " + std::to_string(dimensions) + (dimensions == 1 ? " dimension" : " dimensions") +
+               ", there is no dimension " + dim + ".");
 
     Graph g = before;
     auto slice = [&](NodeId id, int dim) {

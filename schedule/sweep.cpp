@@ -1,8 +1,8 @@
 #include "schedule/sweep.h"
-#include "lang/print.h"
-#include "schedule/refuse.h"
 #include <algorithm>
 #include <optional>
+#include "lang/print.h"
+#include "schedule/refuse.h"
 
 namespace stretto {
 

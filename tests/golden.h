@@ -20,7 +20,8 @@ inline void check_golden(const std::string &name, const std::string &text) {
         return;
     }
     std::ifstream file(path);
-    if (!file) FAIL("no golden file " << path.string() << "; the text is\n" << text);
+    if (!file) FAIL("no golden file " << path.string() << "; the text is\n"
+                                      << text);
     std::stringstream golden;
     golden << file.rdbuf();
     if (golden.str() == text) return;

@@ -1,8 +1,8 @@
 // What a refusal calls legal is legal: every alternative is tried.
+#include <doctest/doctest.h>
+#include <cstdio>
 #include "schedule/random_schedule.h"
 #include "tests/schedule/programs.h"
-#include <cstdio>
-#include <doctest/doctest.h>
 
 using namespace stretto;
 using namespace stretto::test;
@@ -24,7 +24,7 @@ static Names offers(const std::string &message) {
 
 static int refused = 0, tried = 0;
 
-template<class P>
+template <class P>
 static void check() {
     P p;
     for (uint64_t seed = 0; seed < 24; seed++) {

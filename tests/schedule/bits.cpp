@@ -1,7 +1,7 @@
 // Scheduled graphs give the bits of the unscheduled program, for every number of ranks and length.
+#include <doctest/doctest.h>
 #include "tests/schedule/programs.h"
 #include "tests/schedule/same_bits.h"
-#include <doctest/doctest.h>
 
 using namespace stretto;
 using namespace stretto::test;

@@ -1,9 +1,9 @@
 // Random legal schedules give the bits of the unscheduled program; every verb occurs.
+#include <doctest/doctest.h>
+#include <cstdio>
 #include "schedule/random_schedule.h"
 #include "tests/schedule/programs.h"
 #include "tests/schedule/same_bits.h"
-#include <cstdio>
-#include <doctest/doctest.h>
 
 using namespace stretto;
 using namespace stretto::test;
@@ -11,7 +11,7 @@ using namespace stretto::test;
 static VerbCounts counts;
 static int compared = 0;
 
-template<class P>
+template <class P>
 static void check(int schedules) {
     P p;
     for (int seed = 0; seed < schedules; seed++) {

@@ -115,7 +115,8 @@ TEST_CASE("what reorder refuses") {
     Schedule lamb(l.program);
     auto lag = lamb.split(l.gsum).ag;
     r.add("does not depend on the gather", lamb, [&](Schedule &s) { s.reorder(lag, {l.m1, l.pn}); });
-    r.add("no dimension, and what it reads is not in the set", lamb, [&](Schedule &s) { s.reorder(lag, {l.m1, l.u, l.ratio}); });
+    r.add("no dimension, and what it reads is not in the set", lamb,
+          [&](Schedule &s) { s.reorder(lag, {l.m1, l.u, l.ratio}); });
 
     Mixed m;
     Schedule mixed(m.program);

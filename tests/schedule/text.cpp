@@ -20,8 +20,9 @@ TEST_CASE("one verb a line, in both forms") {
     all.fuse_all();
     Schedule whole(l.program);
     whole.collective(l.gsum, TwoPhase);
-    check_golden("schedule/text", s.text() + "\n" + s.cpp() + "\n" + all.text() + "\n" + all.cpp() + "\n" + whole.text() + "\n" +
-                                      whole.cpp());
+    std::string text;
+    for (auto &x : {s, all, whole}) text += x.text() + "\n" + x.cpp() + "\n";
+    check_golden("schedule/text", text);
 }
 
 TEST_CASE("a new value without a name has one in both forms") {
@@ -36,23 +37,27 @@ TEST_CASE("a new value without a name has one in both forms") {
     auto [rs, ag] = s.split(gsum);
     s.reorder(ag, {s.new_value_of(p)});
     s.fuse({rs, s.new_value_of(p), s.gather_of(s.new_value_of(p))});
-    CHECK(s.text() == "gsum.rs, gsum.ag = split(gsum, 0)\n"
-                      "reorder(gsum.ag, {p.new})\n"
-                      "fuse({gsum.rs, p.new, p.new.ag})  # Group 0, 1 sweep\n");
-    CHECK(s.cpp() == "auto [gsum_rs, gsum_ag] = s.split(gsum, 0);\n"
-                     "s.reorder(gsum_ag, {s.new_value_of(p)});\n"
-                     "s.fuse({gsum_rs, s.new_value_of(p), s.gather_of(s.new_value_of(p))});\n");
+    CHECK(s.text() ==
+          "gsum.rs, gsum.ag = split(gsum, 0)\n"
+          "reorder(gsum.ag, {p.new})\n"
+          "fuse({gsum.rs, p.new, p.new.ag})  # Group 0, 1 sweep\n");
+    CHECK(s.cpp() ==
+          "auto [gsum_rs, gsum_ag] = s.split(gsum, 0);\n"
+          "s.reorder(gsum_ag, {s.new_value_of(p)});\n"
+          "s.fuse({gsum_rs, s.new_value_of(p), s.gather_of(s.new_value_of(p))});\n");
     CHECK(Schedule::parse(sgd, s.text()).text() == s.text());
 }
 
 TEST_CASE("what is written by hand: comments, spaces, defaults, no left side") {
     Adam a;
-    Schedule s = Schedule::parse(a.program, "# on slices\n\n  split ( gsum )# here\r\nreorder(gsum, { avg,m1 , v1,p1})\n\tas_slice(m)");
+    Schedule s = Schedule::parse(a.program,
+                                 "# on slices\n\n  split ( gsum )# here\r\n"
+                                 "reorder(gsum, { avg,m1 , v1,p1})\n\tas_slice(m)");
     CHECK(s.text() == "gsum.rs, gsum.ag = split(gsum, 0)\nreorder(gsum.ag, {avg, m1, v1, p1})\nas_slice(m)\n");
     CHECK(Schedule::parse(a.program, "").text() == "");
 }
 
-template<class P>
+template <class P>
 static void round_trips(uint64_t seed) {
     P p;
     Schedule s = random_schedule(p.program, seed, 16);
