@@ -26,6 +26,7 @@ enum Tags {
 // A network makes progress only while it is asked, and a rank that gives way all the time gets little
 // of a busy machine: so the sleeps are an eighth of the time waited, within limits.
 constexpr int spins = 500, yields = 200;               // tests, 0.1 to 0.3 us each with MPI
+constexpr double longest_yielding = 1e-3;              // seconds
 constexpr long first_sleep = 20, longest_sleep = 500;  // microseconds
 constexpr double note_patience = 1;                    // seconds for a note of failure to be taken
 
@@ -117,12 +118,12 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
         }
         if (done || !wait) return STRETTO_OK;
         if (round < spins_) continue;
-        if (round < spins_ + yields) {
+        double now = seconds_now();
+        if (!since) since = now;
+        if (round < spins_ + yields && now - since < longest_yielding) {
             sched_yield();
             continue;
         }
-        double now = seconds_now();
-        if (!since) since = now;
         poll();
         if (!status_ && now - since > settings_.timeout) {
             report(STRETTO_TIMEOUT, late_text(requests, count));

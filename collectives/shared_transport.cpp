@@ -23,6 +23,9 @@ constexpr int spins_when_cores_suffice = 2000, yields = 50;
 // running): each then spins while the other could run, 70 us a barrier instead of 0.7. When giving
 // way at once brings the peer, spin less.
 constexpr int fewest_spins = 16, telling_yields = 2;
+// On a machine that is busy with others a yield lasts a time slice, and a dead peer would be noticed
+// after fifty of them: 170 ms, measured at a load of 11 on 2 cores. A sleeper is woken in time.
+constexpr double longest_yielding = 1e-3;  // seconds
 constexpr long tick_nanoseconds = 20'000'000;
 
 // Not FUTEX_PRIVATE: the word may be shared between processes.
@@ -156,16 +159,18 @@ int SharedTransport::wait(int peer) {
         if (i % 64 == 0 && aborted()) return broken();
         pause();
     }
+    double since = seconds_now();
     for (int i = 0; i < yields; i++) {
         if (here(peer)) {
-            if (i && i <= telling_yields)
+            if (i && i <= telling_yields) {
                 spins_ = std::min(most_spins_, std::max(fewest_spins, spins_ / 2));
+            }
             return STRETTO_OK;
         }
         if (aborted()) return broken();
         sched_yield();
+        if (seconds_now() - since > longest_yielding) break;
     }
-    double since = seconds_now();
     Line &theirs = line(peer);
     for (;;) {
         theirs.sleepers.fetch_add(1, std::memory_order_seq_cst);
