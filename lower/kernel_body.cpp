@@ -55,6 +55,13 @@ ReduceOp reduce_op_of(const Node &n) {
     return n.as<Fold>()->op;
 }
 
+Expr KernelBody::scalar(int number) {
+    auto it = scalar_parameters.find(number);
+    if (it != scalar_parameters.end()) return it->second;
+    scalars.push_back(number);
+    return scalar_parameters[number] = scalar_parameter(l.graph.scalars[number].type(), "s" + std::to_string(number));
+}
+
 const Halide::Parameter &KernelBody::parameter(const plan::Load &load, const Type &t, int dimensions, int slot) {
     for (auto &m : loads_made)
         if (m.load.buffer() == load.buffer() && m.load.from() == load.from() && m.load.rank() == load.rank())

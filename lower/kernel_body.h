@@ -26,6 +26,7 @@ class KernelBody {
     std::vector<LoadParameter> loads_made;
     std::vector<std::pair<std::string, Expr>> bound;  // values of nodes of this stage, in order
     std::map<NodeId, Expr> value_of;
+    std::map<int, Expr> scalar_parameters;            // by number: Halide wants one parameter a name
     std::map<int, Expr> elements;                     // of out that are read, by position among the stores
 
     const Halide::Parameter &parameter(const plan::Load &, const Type &, int dimensions, int slot);
@@ -42,6 +43,8 @@ public:
     KernelBody(const Lowering &l, const Stage &s, const AddendSource &addends, const Halide::Func &out)
         : l(l), s(s), addends(addends), out(out) {
     }
+    // Plan scalar `number` as a parameter.
+    Expr scalar(int number);
     // The value at `here` of a node of this stage.
     Expr value(NodeId);
     // n's expression with vars and rvars replaced by indices. From Each: what the rank of parameter `slot` holds.
