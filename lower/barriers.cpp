@@ -47,8 +47,7 @@ public:
     void run() {
         for (auto &s : l.stages) (two_phase ? s.barrier_two_phase : s.barrier_one_shot) = pass(accesses(s));
         std::vector<std::pair<int, AccessKind>> caller;
-        for (size_t b = 0; b < l.buffers.size(); b++)
-            if (l.buffers[b].argument >= 0) caller.push_back({int(b), {true, false}});
+        for (size_t b = 0; b < l.buffers.size(); b++) caller.push_back({int(b), {true, false}});
         (two_phase ? l.leave_two_phase : l.leave_one_shot) = pass(caller);
     }
 };

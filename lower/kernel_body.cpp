@@ -16,8 +16,8 @@ namespace {
 // the reciprocal then, the same bits as long as the number is a power of two; a third of the time of a sweep in cache that
 // also has a root and a division (tests/performance/fused_step.cpp).
 class PlanScalars : public IRMutator {
+    KernelBody &body;
     const std::vector<Expr> &scalars;
-    std::vector<int> &used;
     int ranks;  // 0: not known
     using IRMutator::visit;
     Expr visit(const Variable *v) override {
@@ -25,13 +25,11 @@ class PlanScalars : public IRMutator {
         if (symbol.kind != Symbol::PlanScalar) return Expr(v);
         if (ranks > 0 && (ranks & (ranks - 1)) == 0 && equal(scalars[symbol.number], cast(v->type, ranks_value())))
             return make_const(v->type, ranks);
-        if (std::find(used.begin(), used.end(), symbol.number) == used.end()) used.push_back(symbol.number);
-        return scalar_parameter(v->type, "s" + std::to_string(symbol.number));
+        return body.scalar(symbol.number);
     }
 
 public:
-    PlanScalars(const std::vector<Expr> &scalars, std::vector<int> &used, int ranks)
-        : scalars(scalars), used(used), ranks(ranks) {
+    PlanScalars(KernelBody &body, const std::vector<Expr> &scalars, int ranks) : body(body), scalars(scalars), ranks(ranks) {
     }
 };
 
@@ -59,7 +57,7 @@ Expr KernelBody::scalar(int number) {
     auto it = scalar_parameters.find(number);
     if (it != scalar_parameters.end()) return it->second;
     scalars.push_back(number);
-    return scalar_parameters[number] = scalar_parameter(l.graph.scalars[number].type(), "s" + std::to_string(number));
+    return scalar_parameters[number] = scalar_parameter(l.graph.scalars[number].type(), "plan_scalar_" + std::to_string(number));
 }
 
 const Halide::Parameter &KernelBody::parameter(const plan::Load &load, const Type &t, int dimensions, int slot) {
@@ -115,7 +113,7 @@ Expr KernelBody::expression(const Node &n, const std::vector<Expr> &indices, Fro
     Names names = n.vars;
     if (n.as<Blocks>() || n.as<Fold>()) names.clear();
     names.insert(names.end(), n.rvars.begin(), n.rvars.end());
-    Expr e = substitute_indices(PlanScalars(l.graph.scalars, scalars, known_ranks()).mutate(n.value), names, indices);
+    Expr e = substitute_indices(PlanScalars(*this, l.graph.scalars, known_ranks()).mutate(n.value), names, indices);
     return map_accesses(e, [&](const Call *c) -> Expr {
         const Node &t = l.graph.at(accessed(c));
         auto idx = indices_of(c);
@@ -172,7 +170,7 @@ Expr KernelBody::finish(const Expr &e) const {
 }
 
 void KernelBody::append_arguments(KernelArguments &list) const {
-    for (int k : scalars) add_scalar(list, l.graph.scalars[k].type(), "s" + std::to_string(k));
+    for (int k : scalars) add_scalar(list, l.graph.scalars[k].type(), "plan_scalar_" + std::to_string(k));
     for (auto &m : loads_made)
         for (auto &p : m.slots) add_buffer(list, p);
 }

@@ -232,8 +232,7 @@ class Builder {
         Type t = accumulator_of(n);
         int ranks = 0;
         while (!equal(l.graph.scalars[ranks], ranks_value())) ranks++;
-        body.scalars.push_back(ranks);
-        RDom r(1, scalar_parameter(Halide::Int(32), "s" + std::to_string(ranks)) - 1, "r");
+        RDom r(1, body.scalar(ranks) - 1, "r");
         Func acc(name + "_acc");
         acc() = cast(t, body.expression(n, {Expr(0)}));
         acc() = strict_float(combine(reduce_op_of(n), acc(), cast(t, body.expression(n, {r.x}))));
@@ -301,7 +300,7 @@ public:
         }
         for (size_t k = 0; k < values.size(); k++) {
             auto scalar = std::make_unique<plan::ScalarT>();
-            scalar->name = "s" + std::to_string(k);
+            scalar->name = "plan_scalar_" + std::to_string(k);
             scalar->type = plan_type(values[k].type());
             plan.scalars.push_back(std::move(scalar));
         }

@@ -181,7 +181,7 @@ public:
             if (!n.is_argument() && !computed.count(n.id)) return "once: " + n.name + " is computed by no stage";
         if (two_phase ? l.leave_two_phase : l.leave_one_shot) synchronise();
         for (size_t b = 0; b < l.buffers.size(); b++)
-            if (l.buffers[b].argument >= 0 && (touched[b].peer_read || touched[b].peer_write))
+            if (touched[b].peer_read || touched[b].peer_write)
                 return "leave: another rank may be at " + l.buffers[b].name + " when the call returns";
         for (auto &r : g.results) {
             const Argument &a = g.arguments[r.argument];

@@ -18,7 +18,7 @@ namespace stretto {
 //   input     inputs are not written
 //   peers     buffers that other ranks reach are marked
 //   barrier   two accesses of a buffer, one of them a write and one a peer's, have a barrier between them
-//   leave     no peer is at the caller's memory after the call
+//   leave     no peer is at this rank's memory after the call
 //   result    every result is in its argument's memory at the end
 std::string verify(const Lowering &);
 

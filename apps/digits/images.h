@@ -41,7 +41,7 @@ public:
 // One key of several numbers.
 uint64_t key_of(uint64_t seed, uint64_t a, uint64_t b = 0);
 
-// The image turned, stretched, sheared and moved a little: what other writers would have written. out: pixels floats.
+// The image turned, stretched, sheared and moved a little, as if by another writer, with noise. out: pixels floats.
 void distort(const float *image, uint64_t key, float *out);
 
 // 0 to n-1 in a random order.

@@ -16,8 +16,8 @@ struct Optimizer {
 const std::vector<Optimizer> &optimizers();
 
 struct Settings {
-    int64_t epochs = 80, batch = 64, hidden1 = 256, hidden2 = 128;  // batch: of all ranks together
-    double learning_rate = 3e-3;                                   // falls to 0 in equal steps
+    int64_t epochs = 60, batch = 64, hidden1 = 256, hidden2 = 128;  // batch: of all ranks together
+    double learning_rate = 3e-3;                                    // falls to 0 in equal steps
     uint64_t seed = 1;
     std::vector<Optimizer> schedules = optimizers();
     std::function<void(int64_t epoch)> progress;  // called by rank 0 before each epoch
