@@ -10,6 +10,7 @@
 #include "comm.h"
 #include "copy.h"
 #include "error.h"
+#include "kernel_error.h"
 #include "flight.h"
 #include "instance.h"
 #include "sweep.h"
@@ -274,6 +275,7 @@ extern "C" int stretto_execute_v1(stretto_comm_t *comm, const halide_buffer_t *p
                                   int (*dispatch)(int kernel, void **argv), void **argv) {
     CommUse use(comm, "stretto_execute_v1");
     if (use.status()) return use.status();
+    KeepKernelErrors keep;
     comm->sequence++;
     comm->stats.calls++;
     try {

@@ -1,6 +1,7 @@
 #include "sweep.h"
 
 #include "error.h"
+#include "kernel_error.h"
 
 namespace stretto::runtime {
 namespace {
@@ -8,9 +9,10 @@ namespace {
 int call(Execution &x, const StageInstance &stage, const KernelCall &kernel) {
     int code = x.dispatch(kernel.kernel, const_cast<void **>(kernel.argv.data()));
     if (code == 0) return STRETTO_OK;
+    std::string said = take_kernel_error();
     return fail(x, STRETTO_KERNEL,
                 "kernel " + std::to_string(kernel.kernel) + " of stage " + stage_name(*stage.plan) +
-                    " returned " + std::to_string(code));
+                    " returned " + std::to_string(code) + (said.empty() ? "" : ": " + said));
 }
 
 }  // namespace

@@ -178,11 +178,9 @@ class WidenFloat16 : public IRMutator {
     }
     Expr visit(const Cast *x) override {
         Expr v = widen(x->value);
-        // Halide makes one cast of float64 to float32 to float16, which some processors round once and others twice.
-        if (is_float16(x->type) && v.type() == f64) v = strict_float(cast(f32, v) - 0.0f);
         if (!is_float16(x->type)) return cast(x->type, v);
         if (as_access(x->value) && x->value.type() == x->type) return v;
-        return cast(f32, cast(x->type, cast(f32, v)));  // a cast to 16 bits rounds
+        return cast(f32, round_to(x->type, v));
     }
     Expr visit(const Call *c) override {
         if (as_access(Expr(c))) {
@@ -320,7 +318,18 @@ Expr widen_float16(const Expr &e) {
     if (!is_float16(e.type())) return wide;
     const Cast *c = wide.as<Cast>();
     if (c && c->value.type() == e.type()) return c->value;  // a widened read, or a value that is rounded already
-    return cast(e.type(), wide);
+    return round_to(e.type(), wide);
+}
+
+Expr round_to(const Type &t, const Expr &e) {
+    if (!is_float16(t) || e.type() == t) return cast(t, e);
+    // Halide makes one cast of float64 to float32 to float16, which some processors round once and others twice.
+    Expr x = e.type() == f64 ? strict_float(cast(f32, e) - 0.0f) : cast(f32, e);
+    if (t == f16) return cast(t, x);
+    // Halide's conversion to bfloat16 turns NaNs with some payloads into infinity or zero.
+    std::string name = "let." + std::to_string(next_let++);
+    Expr v = Variable::make(f32, name);
+    return cast(t, Let::make(name, x, select(differs_from_itself(v), quiet_nan(f32), v)));
 }
 
 Expr expand_random(const Graph &g, const Expr &e, const Names &vars, const std::map<std::string, Dim> &extents,

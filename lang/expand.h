@@ -18,6 +18,9 @@ Expr expand_functions(const Expr &);
 //   h(i) * h(i) + 1   ->   cast<float16_t>(cast<float>(h(i)) * cast<float>(h(i)) + 1.0f)
 Expr widen_float16(const Expr &);
 
+// A cast to t that rounds to a 16-bit float by way of f32, the same on every processor; NaN stays NaN.
+Expr round_to(const Type &t, const Expr &);
+
 // random(seed, stream, indices...)   ->   Philox4x32-10 keyed by seed, counter = (linear index, stream), word 0 / 2^32.
 // `extents`: of every index by name. `next_stream`: the ordinal that a call without a stream takes.
 Expr expand_random(const Graph &, const Expr &, const Names &vars, const std::map<std::string, Dim> &extents, int &next_stream);

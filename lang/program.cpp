@@ -171,6 +171,11 @@ class Builder {
             b.vars = {"block"};
             NodeId blocks = g.add(b).id;
             infer_node(g, blocks);
+            if (g.at(blocks).layout.is_sliced()) {  // each rank has its own block's result: exchange them
+                Node gather = g.communication(b.name + ".ag", AllGather{0}, g.at(blocks));
+                blocks = g.add(gather).id;
+                infer_node(g, blocks);
+            }
             f.name = name;
             f.op = Fold{op};
             f.type = c->type;

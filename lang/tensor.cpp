@@ -388,7 +388,11 @@ IndexReduction norm2(const std::vector<Var> &k, const Expr &e) {
     return {Sum, k, e, true};
 }
 
-Expr erf(const Expr &x) {
+Expr erf(Expr &x) {
+    return erf(Expr(x));
+}
+
+Expr erf(Expr &&x) {
     Type t = is_float16(x.type()) ? x.type() : f32;
     if (x.type() == f64) throw Error("erf of a float64 is not supported.\nLegal: erf(cast<float>(...))");
     return Call::make(t, t == f16 ? "erf_f16" : t == bf16 ? "erf_bf16" : "erf_f32", {Halide::cast(t, x)}, Call::PureExtern);

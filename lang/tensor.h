@@ -46,8 +46,10 @@ using Halide::operator!=;
 using Halide::operator&&;
 using Halide::operator||;
 using Halide::operator!;
-// The error function, of float32 (16-bit floats are widened).
-Expr erf(const Expr &x);
+// The error function, of float32 (16-bit floats are widened). References to what is not const, so that of an Expr it is
+// preferred over Halide::erf.
+Expr erf(Expr &&x);
+Expr erf(Expr &x);
 
 // ---- Parameters of a generator: read when the algorithm runs, not when members are constructed.
 struct GeneratorParamBase {

@@ -106,7 +106,7 @@ public:
         auto at = reversed_vars();
         acc(at) = identity_of(op, acc_type);
         acc(at) = accumulate(op, acc(at), body.expression(n, idx));
-        body.out(at) = cast(n.type, acc(at));
+        body.out(at) = round_to(n.type, acc(at));
         int width = lanes > 0 ? lanes : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
         Var x = vars.back(), outer("outer"), inner("inner");
         if (width <= 1) {
@@ -149,7 +149,7 @@ public:
         acc(args({xi, yi, xo, yo})) += a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo}));
         Expr rx = x - lo[dx], ry = y - lo[dy];
         auto out_at = reversed_vars();
-        body.out(out_at) = cast(n.type, acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));
+        body.out(out_at) = round_to(n.type, acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));
 
         std::vector<Halide::VarOrRVar> order{xi, yi, yo, xo};
         order.insert(order.end(), batch.begin(), batch.end());

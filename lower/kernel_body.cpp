@@ -141,11 +141,11 @@ Expr KernelBody::compute(const Node &n) {
             ordinal += other.as<AllReduce>() || other.as<ReduceScatter>();
         }
         auto &chunk = parameter(plan::Load(-1, From::Sum, ordinal), accumulator_of(n), int(n.dims.size()), 0);
-        return cast(n.type, load(chunk, reversed(here)));
+        return round_to(n.type, load(chunk, reversed(here)));
     }
     Expr sum = addend(n, 0);
     for (int k = 1; k < addends.ranks; k++) sum = combine(reduce_op_of(n), sum, addend(n, k));
-    return cast(n.type, sum);
+    return round_to(n.type, sum);
 }
 
 Expr KernelBody::value(NodeId id) {

@@ -237,7 +237,7 @@ class Builder {
         acc() = cast(t, body.expression(n, {Expr(0)}));
         acc() = strict_float(combine(reduce_op_of(n), acc(), cast(t, body.expression(n, {r.x}))));
         acc.compute_root().update().unscheduled();
-        body.out() = cast(n.type, acc());
+        body.out() = round_to(n.type, acc());
         body.append_arguments(list);
         return finish(body, list);
     }

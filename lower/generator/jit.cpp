@@ -124,7 +124,11 @@ void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
         buffers[i].dim = &dims[i];
         argv[i] = &buffers[i];
     }
-    check_status(execute(c.get(), argv.data()));
+    int status = execute(c.get(), argv.data());
+    std::string said = take_kernel_error();
+    if (status == STRETTO_KERNEL && !said.empty())
+        throw RuntimeError(status, std::string(stretto_status_name(status)) + ": " + stretto_last_error() + ": " + said);
+    check_status(status);
 }
 
 Lowered lower_for_jit(const Graph &scheduled, const std::string &schedule_text, const CompileOptions &o) {

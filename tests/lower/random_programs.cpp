@@ -1,0 +1,57 @@
+// Random programs under random legal schedules, compiled, against the reference. STRETTO_RANDOM_PROGRAMS=n runs that many
+// (default 40), STRETTO_RANDOM_SEED=s begins elsewhere. Prints how often each operation and verb occurred.
+#include "lang/reference/random_inputs.h"
+#include "lang/reference/random_program.h"
+#include "schedule/random_schedule.h"
+#include "stretto.h"
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <iostream>
+
+using namespace stretto;
+
+namespace {
+
+int setting(const char *name, int fallback) {
+    const char *s = std::getenv(name);
+    return s ? std::atoi(s) : fallback;
+}
+
+}  // namespace
+
+TEST_CASE("random programs under random schedules have the reference's bits") {
+    int count = setting("STRETTO_RANDOM_PROGRAMS", 40), first = setting("STRETTO_RANDOM_SEED", 1);
+    OperationCounts operations;
+    VerbCounts verbs;
+    const int ranks[] = {1, 2, 3, 4, 5, 8};
+    int64_t elements = 0;
+    for (int i = 0; i < count; i++) {
+        uint64_t seed = uint64_t(first + i);
+        INFO("seed " << seed);
+        RandomProgram r = random_program(seed);
+        for (auto &[name, n] : r.operations) operations[name] += n;
+        Schedule s = random_schedule(r.program, seed, 12, &verbs);
+        CheckOptions o;
+        o.ranks = {ranks[i % 6], ranks[(i + 3) % 6]};
+        o.sizes = {0, 1, ranks[i % 6] + 1, 37};
+        o.seed = seed;
+        o.compile.direct_ranks = {2};
+        CheckReport report;
+        try {
+            report = check(r.program, s, o);
+        } catch (const std::exception &e) {
+            FAIL("seed " << seed << ": " << std::string(e.what()) << "\n" << to_string(r.program) << s.text());
+        }
+        CHECK_MESSAGE(report.ok(), "seed " << seed << "\n" << to_string(r.program) << s.text() << to_string(report));
+        for (auto &x : report.outputs) elements += x.elements;
+    }
+    std::cout << "operations:";
+    for (auto &[name, n] : operations) std::cout << " " << name << " " << n;
+    std::cout << "\nverbs accepted:";
+    for (auto &[name, n] : verbs.accepted) std::cout << " " << name << " " << n;
+    std::cout << "\n" << elements << " elements compared\n";
+    if (count >= 40 && first == 1) {
+        for (auto &name : operation_names()) CHECK_MESSAGE(operations[name] > 0, name << " never occurred");
+        for (auto &name : verb_names()) CHECK_MESSAGE(verbs.accepted[name] > 0, name << " was never accepted");
+    }
+}
