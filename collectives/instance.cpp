@@ -184,7 +184,11 @@ private:
         for (auto &d : s.direct)
             if (d->ranks == in.ranks) direct = d.get();
         const bool sums = !direct && !s.sums.empty();
-        cut(s, sums, to);
+        to.streamed = to.sends_results && to.regions[size_t(in.rank)].elements() >= streamed_elements;
+        const bool to_peers = shared_ && direct && direct->to_peers && to.sends_results && !to.streamed;
+        cut(s, sums, to_peers, to);
+        if (to_peers) store_to_peers(to);
+        if (to_peers) return kernel(s, *direct->to_peers, to, to.main, -1) && count_bytes(to);
         if (direct) return kernel(s, *direct->kernel, to, to.main, -1) && count_bytes(to);
         for (auto &l : s.kernel->loads) {
             if (l.from() != From::Each) continue;
@@ -241,9 +245,21 @@ private:
         }
     }
 
-    void cut(const StageT &s, bool sums, StageInstance &to) {
+    void store_to_peers(StageInstance &to) {
+        for (auto &store : to.stores) {
+            for (int i = 1; store.all && i < in.ranks; i++) {
+                auto &peer = to.peer_stores.emplace_back();
+                peer.buffer = store.buffer;
+                peer.rank = (in.rank + i) % in.ranks;
+                peer.view.set_type(p.buffers[size_t(store.buffer)]->type);
+                peer.view.set_strides(in.buffers[size_t(store.buffer)].own);
+            }
+        }
+    }
+
+    void cut(const StageT &s, bool sums, bool to_peers, StageInstance &to) {
         int64_t most = INT64_MAX / 2;
-        if (sums || to.sends_results)
+        if (sums || (to.sends_results && !to_peers))
             most = s.kind == StageKind::Contract ? contraction_chunk_elements : chunk_elements;
         if (messages_ && (sums || to.sends_results || !s.direct.empty())) {
             int element = 1;
@@ -251,7 +267,6 @@ private:
             most = message_bytes / element;
         }
         for (auto &region : to.regions) to.chunks.emplace_back(region, most);
-        to.streamed = to.sends_results && to.regions[size_t(in.rank)].elements() >= streamed_elements;
     }
 
     // The operand of peers is read where the stage stores: then only that region has to travel.
@@ -320,8 +335,9 @@ private:
             if (l.from() == From::Each || (l.from() == From::Rank && l.rank() != in.rank))
                 load(s, to, l, turn);
         }
-        if (turn < 0)
-            for (auto &t : to.stores) call.argv.push_back(&t.view.buffer);
+        if (turn >= 0) return true;
+        for (auto &t : to.stores) call.argv.push_back(&t.view.buffer);
+        for (auto &t : to.peer_stores) call.argv.push_back(&t.view.buffer);
         return true;
     }
 

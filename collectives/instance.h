@@ -42,6 +42,12 @@ struct StoreInstance {
     bool all = false;
 };
 
+// A store of the same to another rank's buffer.
+struct PeerStoreInstance {
+    View view;
+    int buffer = 0, rank = 0;
+};
+
 // What ranks that exchange messages send before a stage can load it. Chunked: of each chunk the receiver computes, that
 // region; else all that the sender has.
 struct Transfer {
@@ -66,6 +72,7 @@ struct StageInstance {
     std::vector<Chunks> chunks;        // by rank: its region, cut
     std::deque<SumInstance> sums;
     std::deque<StoreInstance> stores;
+    std::deque<PeerStoreInstance> peer_stores;      // of a kernel that stores to peers itself
     KernelCall main;
     std::vector<Transfer> transfers;  // on messages
     bool sends_results = false;       // some store goes to all, and there are others

@@ -46,6 +46,8 @@ int compute(Execution &x, StageInstance &stage, const Box &region, int block) {
         if (stage.block_loop >= 0) store.view.buffer.host = base + g.offset(region);
         else store.view.crop(g, region, base);
     }
+    for (auto &store : stage.peer_stores)
+        store.view.crop(in.buffers[size_t(store.buffer)].own, region, in.base(store.rank, store.buffer));
     return call(x, stage, stage.main);
 }
 

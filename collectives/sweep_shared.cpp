@@ -7,6 +7,7 @@ namespace {
 // Own first: the kernel has stored the chunk; now it is copied to the peers, the next rank's first to spread the traffic.
 void store_to_peers(Execution &x, StageInstance &stage, const Box &region) {
     Instance &in = x.instance;
+    if (!stage.peer_stores.empty()) return;  // the kernel has done it
     Caching caching = stage.streamed ? Caching::Streamed : Caching::Plain;
     for (auto &store : stage.stores) {
         if (!store.all) continue;

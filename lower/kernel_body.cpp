@@ -82,7 +82,7 @@ bool KernelBody::is_here(const std::vector<Expr> &indices) const {
 
 Expr KernelBody::out_element(int position) const {
     auto ref = here.empty() ? out() : out(reversed(here));
-    return s.stores.size() == 1 ? Expr(ref) : Expr(ref[position]);
+    return outputs == 1 ? Expr(ref) : Expr(ref[position]);
 }
 
 std::vector<Expr> KernelBody::elements_read() const {

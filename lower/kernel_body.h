@@ -39,9 +39,10 @@ public:
     Halide::Func out;
     std::vector<Expr> here;    // the index of the element that the kernel computes, row-major
     std::vector<int> scalars;  // plan scalars used
+    size_t outputs;            // of out: the stage's stores, and more of a kernel that stores to peers
 
     KernelBody(const Lowering &l, const Stage &s, const AddendSource &addends, const Halide::Func &out)
-        : l(l), s(s), addends(addends), out(out) {
+        : l(l), s(s), addends(addends), out(out), outputs(s.stores.size()) {
     }
     // Plan scalar `number` as a parameter.
     Expr scalar(int number);

@@ -30,6 +30,14 @@ plan::Type plan_type(const Type &t) {
 
 namespace {
 
+// More outputs than that are not worth their compile time: ranks of one host are more than its cores soon.
+constexpr int most_stored_to = 4;
+
+// May the executor store it to every rank? Of an all-reduce, when that is carried in two phases.
+bool to_all(const Stage &s, const StageStore &store) {
+    return store.all || (s.collective && s.algorithm != Algorithm::OneShot);
+}
+
 bool sums_over_ranks(const Node &n) {
     return n.as<AllReduce>() || n.as<ReduceScatter>();
 }
@@ -98,12 +106,17 @@ class Builder {
         return v;
     }
 
-    // One loop over [lo, hi) that computes every node of the stage at one element and stores those that have a buffer.
-    std::unique_ptr<plan::KernelT> sweep(const Stage &s, const AddendSource &addends) {
+    // One loop over [lo, hi) that computes every node of the stage at one element and stores those that have a buffer: to own
+    // buffers, and with `peers` to those of as many other ranks where the store is to all.
+    std::unique_ptr<plan::KernelT> sweep(const Stage &s, const AddendSource &addends, int peers = 0) {
         KernelArguments list;
         size_t D = s.loops.size();
         Loops loops = loop_parameters(list, D);
         KernelBody body(l, s, addends, Func(next_name()));
+        std::vector<StageStore> stores = s.stores;
+        for (auto &store : s.stores)
+            if (to_all(s, store)) stores.insert(stores.end(), size_t(peers), store);
+        body.outputs = stores.size();
         RDom r = D ? RDom(loops.halide_order(), "r") : RDom();
         body.here = D ? reversed_indices(r, D) : std::vector<Expr>{};
         auto define = [](Halide::FuncRef ref, const std::vector<Expr> &v) {
@@ -114,7 +127,7 @@ class Builder {
         };
         std::vector<Expr> values, start;
         bool in_place = false;
-        for (auto &store : s.stores) {
+        for (auto &store : stores) {
             start.push_back(Halide::undef(l.graph.at(store.node).type));
             in_place |= store.in_place;
         }
@@ -123,7 +136,7 @@ class Builder {
             define(body.out(pure_vars(D)), start);
         else if (in_place)
             define(body.out(), start);
-        for (auto &store : s.stores) values.push_back(body.value(store.node));
+        for (auto &store : stores) values.push_back(body.value(store.node));
         for (auto &v : values) v = body.finish(v);
         values = visible(values, body.elements_read());
         define(D ? body.out(halide_indices(r, D)) : body.out(), values);
@@ -278,6 +291,10 @@ public:
             auto d = std::make_unique<plan::DirectT>();
             d->ranks = ranks;
             d->kernel = sweep(s, {AddendSource::Direct, ranks});
+            bool all = false;
+            for (auto &store : s.stores) all |= to_all(s, store);
+            if (all && ranks > 1 && ranks <= most_stored_to && !s.loops.empty())
+                d->to_peers = sweep(s, {AddendSource::Direct, ranks}, ranks - 1);
             p.direct.push_back(std::move(d));
         }
     }

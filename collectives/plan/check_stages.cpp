@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "collectives/plan/rules.h"
@@ -27,7 +28,7 @@ private:
             return false;
         for (size_t k = 0; k < s.names.size(); k++)
             if (!name(at(here, "names") + text("[%zu]", k), s.names[k])) return false;
-        return loops(here, s) && kernels(here, s) && stores(here, s) && collective(here, s);
+        return loops(here, s) && kernels(here, s) && stores(here, s) && to_peers(here, s) && collective(here, s);
     }
 
     static bool is_block(Range r) { return r == Range::OwnBlock || r == Range::EachBlock; }
@@ -99,6 +100,27 @@ private:
             if (l.from() == From::Rank && (l.rank() < 0 || l.rank() > 1 << 20))
                 return fail("load", at(load, "rank"), text("is %d, not a rank", l.rank()));
         }
+        return true;
+    }
+
+    bool to_peers(const std::string &stage, const StageT &s) {
+        for (size_t i = 0; i < s.direct.size(); i++)
+            if (s.direct[i]->to_peers && !to_peers(at(stage, "direct") + text("[%zu].to_peers", i), *s.direct[i], s))
+                return false;
+        return true;
+    }
+
+    bool to_peers(const std::string &here, const DirectT &d, const StageT &s) {
+        Uses uses;
+        if (!kernel(here, *d.to_peers, s, uses)) return false;
+        bool all = s.collective != Collective::None;
+        for (auto &t : s.stores) all |= t.to() == To::All;
+        if (d.ranks == 1 || !all) return fail("direct", here, "has no peers to store to");
+        auto &a = d.to_peers->loads, &b = d.kernel->loads;
+        if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Load &x, const Load &y) {
+                return x.buffer() == y.buffer() && x.from() == y.from() && x.rank() == y.rank();
+            }))
+            return fail("direct", here, "loads something else than the kernel that does not store to peers");
         return true;
     }
 
@@ -219,7 +241,7 @@ private:
             if (!loads(*s.kernel, at("stages", i) + ".kernel")) return false;
             for (auto &k : s.sums)
                 if (!loads(*k->kernel, at("stages", i) + ".sums")) return false;
-            for (auto &k : s.direct)
+            for (auto &k : s.direct)  // to_peers has the same loads
                 if (!loads(*k->kernel, at("stages", i) + ".direct")) return false;
             for (auto &t : s.stores)
                 if (t.in_place() && !defined[size_t(t.buffer())])

@@ -140,7 +140,10 @@ private:
             out += kernel(*s.sums[i]->kernel) + "\n";
         }
         out += "  " + kernel(*s.kernel) + "\n";
-        for (auto &d : s.direct) out += "  " + number(d->ranks) + " ranks: " + kernel(*d->kernel) + "\n";
+        for (auto &d : s.direct) {
+            out += "  " + number(d->ranks) + " ranks: " + kernel(*d->kernel) + "\n";
+            if (d->to_peers) out += "    storing to peers: kernel " + number(d->to_peers->id) + "\n";
+        }
         out += "  stores " +
                join(s.stores,
                     [&](const Store &t) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #include "halide_buffer.h"
 
@@ -106,7 +107,7 @@ int add_ranks(void **argv) {
 }
 
 template <int views>
-int momentum_step(void **argv) {
+int momentum_step(void **argv, int peers = 0) {
     Arguments a(argv);
     Range r[1];
     ranges<1>(a, r);
@@ -114,11 +115,14 @@ int momentum_step(void **argv) {
     At g[views];
     for (At &x : g) x = a.view();
     At p = a.view(), m = a.view();
+    std::vector<At> others;
+    for (int k = 0; k < peers; k++) others.push_back(a.view());
     loop<1>(r, [&](const int64_t *i) {
         float sum = g[0](i);
         for (int q = 1; q < views; q++) sum += g[q](i);
         m(i) = 0.5f * m(i) + sum;
         p(i) = p(i) - rate * m(i);
+        for (At &other : others) other(i) = p(i);
     });
     return a.error;
 }
@@ -183,6 +187,7 @@ int dispatch(int kernel, void **argv) {
     case fold: return fold_all(argv);
     case add_whole: return add_all_elements(argv);
     case failing: return -7;
+    case momentum_2_ranks_to_peers: return momentum_step<2>(argv, 1);
     default: std::abort();
     }
 }

@@ -30,6 +30,8 @@ enum Kernel {
     add_whole,
     // returns -7
     failing,
+    // momentum_2_ranks, and p to the other rank as well
+    momentum_2_ranks_to_peers,
     kernel_count
 };
 

@@ -198,6 +198,7 @@ PlanT fused_momentum() {
     s->kernel = kernel(momentum, {Load(0, From::Sum, 0)}, {0});
     add_sum(*s, add_1d, 0);
     add_direct(*s, 2, momentum_2_ranks, 0, {0});
+    s->direct[0]->to_peers = kernel(momentum_2_ranks_to_peers, {Load(0, From::Each, 0)}, {0});
     s->stores = {Store(1, To::All, true), Store(2, To::Own, true)};
     p.stages.push_back(std::move(s));
     p.leave_one_shot = p.leave_two_phase = true;

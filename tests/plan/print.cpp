@@ -10,7 +10,7 @@ using namespace stretto;
 using namespace stretto::test;
 
 TEST_CASE("a fused sweep") {
-    CHECK(plan::print(fused_momentum()) == R"(plan momentum, schedule fused, version 1, 16 kernels
+    CHECK(plan::print(fused_momentum()) == R"(plan momentum, schedule fused, version 1, 17 kernels
 size n: dimension 0 of g
 argument g: float32[n], input, partial(Sum), peers
 argument p: float32[n], inout, replicated, peers
@@ -24,6 +24,7 @@ stage gsum, m1, p1: sweep
   sum 0, float32: kernel 0, loads g@each
   kernel 9, scalars rate, loads sum 0
   2 ranks: kernel 10, scalars rate, loads g@each
+    storing to peers: kernel 16
   stores p@all in place, m in place
 
 barrier at the end
@@ -34,7 +35,7 @@ TEST_CASE("a collective, and flags that differ") {
     plan::PlanT p = all_reduce(2, plan::Collective::Auto);
     p.leave_one_shot = false;
     p.stages[0]->barrier_one_shot = true;
-    CHECK(plan::print(p) == R"(plan all_reduce, version 1, 16 kernels
+    CHECK(plan::print(p) == R"(plan all_reduce, version 1, 17 kernels
 size B: dimension 0 of g
 size H: dimension 1 of g
 argument g: float32[B, H], input, partial(Sum), peers
@@ -54,7 +55,7 @@ barrier at the end if two-phase
 }
 
 TEST_CASE("block sums and a fold") {
-    CHECK(plan::print(block_sums(true)) == R"(plan block_sums, version 1, 16 kernels
+    CHECK(plan::print(block_sums(true)) == R"(plan block_sums, version 1, 17 kernels
 size n: argument n
 argument x: float32[n], input, sliced(0)
 argument n: int64

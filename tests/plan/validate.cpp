@@ -137,7 +137,7 @@ TEST_CASE("scalar and require") {
     CHECK(momentum_with([](PlanT &p) { p.scalar_kernel = -1; }) ==
           "scalar: scalar_kernel is -1, the plan has 2 scalars");
     CHECK(momentum_with([](PlanT &p) { p.scalar_kernel = 99; }) ==
-          "kernel: scalar_kernel is 99, the plan has 16 kernels");
+          "kernel: scalar_kernel is 99, the plan has 17 kernels");
     CHECK(momentum_with([](PlanT &p) { p.requires_[0]->scalar = 0; }) ==
           "require: requires[0].scalar is 0, which is no Bool");
     CHECK(momentum_with([](PlanT &p) { p.requires_[0]->scalar = 2; }) ==
@@ -160,8 +160,8 @@ TEST_CASE("loop") {
 }
 
 TEST_CASE("kernel and load") {
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->id = 16; }) ==
-          "kernel: stages[0].kernel.id is 16, the plan has 16 kernels");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->id = 17; }) ==
+          "kernel: stages[0].kernel.id is 17, the plan has 17 kernels");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel->scalars = {2}; }) ==
           "kernel: stages[0].kernel.scalars is 2, the plan has 2 scalars");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->kernel.reset(); }) ==
@@ -197,6 +197,25 @@ TEST_CASE("sum and direct") {
           }) == "direct: stages[0].direct[1].ranks is 2, as of an earlier one");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->direct[0]->kernel->loads = {}; }) ==
           "direct: stages[0].direct[0] reads no operand of Each rank");
+}
+
+TEST_CASE("a kernel that stores to peers") {
+    auto with_to_peers = [](const std::function<void(StageT &, DirectT &)> &change) {
+        return momentum_with([&](PlanT &p) {
+            DirectT &d = *p.stages[0]->direct[0];
+            change(*p.stages[0], d);
+        });
+    };
+    CHECK(with_to_peers([](StageT &, DirectT &) {}) == "");
+    CHECK(with_to_peers([](StageT &, DirectT &d) { d.to_peers->id = 99; }) ==
+          "kernel: stages[0].direct[0].to_peers.id is 99, the plan has 17 kernels");
+    CHECK(with_to_peers([](StageT &, DirectT &d) { d.ranks = 1; }) ==
+          "direct: stages[0].direct[0].to_peers has no peers to store to");
+    CHECK(with_to_peers([](StageT &s, DirectT &) { s.stores.erase(s.stores.begin()); }) ==
+          "direct: stages[0].direct[0].to_peers has no peers to store to");
+    CHECK(with_to_peers([](StageT &, DirectT &d) { d.to_peers->loads.clear(); }) ==
+          "direct: stages[0].direct[0].to_peers loads something else than the kernel that does not store to "
+          "peers");
 }
 
 TEST_CASE("store") {
