@@ -1,4 +1,5 @@
-// What a lesson says is checked: a claim is printed, and the lesson's exit status is that all of them hold.
+// What a lesson says is checked: a claim is printed, and the lesson's exit status is that all of
+// them hold.
 #pragma once
 #include <cstdio>
 #include <string>

@@ -7,9 +7,10 @@
 //     partial(op)   a full-size addend; the value is the reduction over the ranks (Sum, Prod, Max, Min)
 //     local         a full-size value of its own
 //
-// Layouts of arguments are declared, all others inferred. Most bugs of distributed programs are a layout that the author had in
-// mind and the code did not: a gradient that was not yet summed, a norm of one slice taken for the norm. Here those are errors
-// that say what was written, why it is refused, and what would be legal.
+// Layouts of arguments are declared, all others inferred. Most bugs of distributed programs are a
+// layout that the author had in mind and the code did not: a gradient that was not yet summed, a
+// norm of one slice taken for the norm. Here those are errors that say what was written, why it is
+// refused, and what would be legal.
 #include <iostream>
 #include <vector>
 #include "claim.h"
@@ -47,8 +48,9 @@ int main() {
 
     // ---- Inference
     //
-    // A layer whose weights are sliced over the ranks by the inner dimension of the product (row parallel). Rank r multiplies
-    // its columns of x with its rows of w and has an addend of y; nobody wrote that, it follows from the layouts.
+    // A layer whose weights are sliced over the ranks by the inner dimension of the product (row
+    // parallel). Rank r multiplies its columns of x with its rows of w and has an addend of y;
+    // nobody wrote that, it follows from the layouts.
     {
         Input<Tensor> x{"x", f32, {B, K}, sliced(1)}, w{"w", f32, {K, H}, sliced(0)}, bias{"bias", f32, {H}};
         Output<Tensor> out{"out", f32, {B, H}};
@@ -83,8 +85,8 @@ int main() {
         update(v, v1);
         Program moments{"moments", {g, v}};
     });
-    // What is linear is legal: scaling an addend scales the sum. The layout is still that of a pending sum, so the result
-    // cannot be stored in p, which is replicated.
+    // What is linear is legal: scaling an addend scales the sum. The layout is still that of a
+    // pending sum, so the result cannot be stored in p, which is replicated.
     refused("a result of another layout than its argument", {"partial(Sum)", "replicated"}, [&] {
         Input<Tensor> g{"g", f32, {n}, partial(Sum)};
         InOut<Tensor> p{"p", f32, {n}};
@@ -103,7 +105,8 @@ int main() {
         d(i) = x(i + 1) - x(i);
         Program difference{"difference", {x, d}};
     });
-    // Rank r has row block r of x and column block r of z: an outer product would need blocks that no rank has.
+    // Rank r has row block r of x and column block r of z: an outer product would need blocks that
+    // no rank has.
     refused("two indices sliced at once", {"two indices", "all_gather one of the operands"}, [&] {
         Input<Tensor> x{"x", f32, {B}, sliced(0)}, z{"z", f32, {H}, sliced(0)};
         Tensor o{"o"};
@@ -114,8 +117,8 @@ int main() {
 
     // ---- Local values
     //
-    // rank() differs between ranks, so what is computed from it is local. Stored in a replicated tensor it would break the
-    // promise that the ranks agree.
+    // rank() differs between ranks, so what is computed from it is local. Stored in a replicated
+    // tensor it would break the promise that the ranks agree.
     refused("the rank in a replicated result", {"local", "replicated"}, [&] {
         Input<Tensor> x{"x", f32, {n}};
         Output<Tensor> o{"o", f32, {n}};
@@ -125,8 +128,8 @@ int main() {
 
     // ---- At run time
     //
-    // A slice is passed as a buffer with its place in the whole: min is its global begin. What does not fit is refused by the
-    // call; here a rank passes a slice as if it began at 0.
+    // A slice is passed as a buffer with its place in the whole: min is its global begin. What does
+    // not fit is refused by the call; here a rank passes a slice as if it began at 0.
     Input<Tensor> x{"x", f32, {n}, sliced(0)};
     Output<Tensor> whole{"whole", f32, {n}};
     Tensor doubled{"doubled"};

@@ -1,8 +1,9 @@
 // Lesson 3: schedules. split and reorder, the graphs before and after, and the same bits.
 //
-// A schedule is a value beside the program: a list of verbs, each of which rewrites the graph of the program into another graph
-// that computes the same thing in another way. It decides when and how much is communicated, where values are computed, what
-// memory is needed. It cannot change a bit of the result: an illegal verb is refused when it is written.
+// A schedule is a value beside the program: a list of verbs, each of which rewrites the graph of
+// the program into another graph that computes the same thing in another way. It decides when and
+// how much is communicated, where values are computed, what memory is needed. It cannot change a
+// bit of the result: an illegal verb is refused when it is written.
 #include <cmath>
 #include <cstring>
 #include <iostream>
@@ -44,7 +45,8 @@ std::vector<float> step(const Program &program, const Schedule &s, bool m_sliced
     return p[0];
 }
 
-// The same without ranks: addends are added in rank order. (Compiled with -ffp-contract=off, so that a * b + c rounds twice.)
+// The same without ranks: addends are added in rank order. (Compiled with -ffp-contract=off, so
+// that a * b + c rounds twice.)
 std::vector<float> serial_step() {
     std::vector<float> p;
     for (int64_t k = 0; k < N; k++) {
@@ -76,15 +78,16 @@ int main() {
     title("without verbs");
     std::cout << momentum;
 
-    // ---- split: an all-reduce is a reduce-scatter, after which each rank has its slice of the sum, and an all-gather of the
-    // slices. The program is longer, the work the same.
+    // ---- split: an all-reduce is a reduce-scatter, after which each rank has its slice of the
+    // sum, and an all-gather of the slices. The program is longer, the work the same.
     Schedule s(momentum);
     auto [rs, ag] = s.split(gsum);
     title("after s.split(gsum)");
     std::cout << to_string(s.graph());
 
-    // ---- reorder: what reads the all-gather is computed on slices instead, and the results are gathered. Each rank computes
-    // 1/P of m1 and p1. Two gathers now where there was one: m is wanted whole too.
+    // ---- reorder: what reads the all-gather is computed on slices instead, and the results are
+    // gathered. Each rank computes 1/P of m1 and p1. Two gathers now where there was one: m is
+    // wanted whole too.
     s.reorder(ag, {m1, p1});
     title("after s.reorder(ag, {m1, p1})");
     std::cout << to_string(s.graph());
@@ -103,15 +106,16 @@ int main() {
     std::cout << refusal << "\n";
     claim("the error gives the set that is legal", refusal.find("s.reorder(gsum.ag, {m1, p1})") != std::string::npos);
 
-    // ---- as_slice: each rank only ever reads its slice of m, so it need keep no more: the caller passes the slice, and the
-    // gather of m1 is gone. Memory and traffic of the state are divided by P. (This is what ZeRO does for Adam.)
+    // ---- as_slice: each rank only ever reads its slice of m, so it need keep no more: the caller
+    // passes the slice, and the gather of m1 is gone. Memory and traffic of the state are divided
+    // by P. (This is what ZeRO does for Adam.)
     s.as_slice(m);
     title("after s.as_slice(m)");
     std::cout << to_string(s.graph());
     claim("m is not gathered any more", s.graph().find("m1.ag") == nullptr);
 
-    // ---- A schedule is a value: it prints, and its text parses. The command line of a generator (lesson 5) takes such a file,
-    // schedule=@file, and an artefact's plan holds the text.
+    // ---- A schedule is a value: it prints, and its text parses. The command line of a generator
+    // (lesson 5) takes such a file, schedule=@file, and an artefact's plan holds the text.
     title("as text, and as C++");
     std::cout << s.text() << "\n"
               << s.cpp();
@@ -119,8 +123,9 @@ int main() {
 
     // ---- The same bits
     //
-    // Floating-point sums depend on their order. So the order belongs to the program and not to the schedule: over ranks it is
-    // rank 0, 1, 2, ... whatever algorithm, slice or sweep does it. The gradients here have addends of very different sizes.
+    // Floating-point sums depend on their order. So the order belongs to the program and not to the
+    // schedule: over ranks it is rank 0, 1, 2, ... whatever algorithm, slice or sweep does it. The
+    // gradients here have addends of very different sizes.
     Schedule one_shot(momentum), two_phase(momentum), only_split(momentum), fused = s;
     one_shot.collective(gsum, Algorithm::OneShot);    // every rank sums everything
     two_phase.collective(gsum, Algorithm::TwoPhase);  // each sums its slice and hands it to the others
@@ -130,7 +135,14 @@ int main() {
         const char *name;
         Schedule schedule;
         bool m_sliced;
-    } schedules[] = {{"default", Schedule(momentum), false}, {"one-shot", one_shot, false}, {"two-phase", two_phase, false}, {"split", only_split, false}, {"on slices", s, true}, {"fused", fused, true}};
+    } schedules[] = {
+        {"default", Schedule(momentum), false},
+        {"one-shot", one_shot, false},
+        {"two-phase", two_phase, false},
+        {"split", only_split, false},
+        {"on slices", s, true},
+        {"fused", fused, true},
+    };
     title("one step on 3 ranks under six schedules");
     std::vector<float> expected = serial_step();
     bool ranks_agree = true;

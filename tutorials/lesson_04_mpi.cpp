@@ -1,5 +1,5 @@
-// What lesson 4 compares with: MPI_Allreduce of the gradient, then one pass over all parameters. Prints the microseconds of a
-// step: the slowest rank's median.
+// What lesson 4 compares with: MPI_Allreduce of the gradient, then one pass over all parameters.
+// Prints the microseconds of a step: the slowest rank's median.
 //
 //     mpirun -n 2 lesson_04_mpi ELEMENTS STEPS
 #include <mpi.h>

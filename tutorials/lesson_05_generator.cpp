@@ -1,14 +1,20 @@
-// Lesson 5, first half: a generator. The program of lessons 3 and 4 as a struct whose members are inputs, parameters, results
-// and named schedules; registered, it becomes a program with a command line that compiles ahead of time:
+// Lesson 5, first half: a generator. The program of lessons 3 and 4 as a struct whose members are
+// inputs, parameters, results and named schedules; registered, it becomes a program with a command
+// line that compiles ahead of time:
 //
-//     lesson_05_generator                                                     lists what it holds
-//     lesson_05_generator -g momentum schedule=fused --check 1,2,3            compiled kernels against the reference
-//     lesson_05_generator -g momentum schedule=fused -f momentum_fused -o DIR writes DIR/momentum_fused.a and .h
-//     lesson_05_generator -g momentum schedule=fused -e graph,schedule,loop_nest,plan -o DIR    for people
-//     lesson_05_generator -r halide_runtime -o DIR                            Halide's run-time support, once for all libraries
+//     lesson_05_generator
+//         lists what it holds
+//     lesson_05_generator -g momentum schedule=fused --check 1,2,3
+//         compares the compiled kernels with the reference
+//     lesson_05_generator -g momentum schedule=fused -f momentum_fused -o DIR
+//         writes DIR/momentum_fused.a and DIR/momentum_fused.h
+//     lesson_05_generator -g momentum schedule=fused -e graph,schedule,loop_nest,plan -o DIR
+//         for people
+//     lesson_05_generator -r halide_runtime -o DIR
+//         Halide's run-time support, DIR/halide_runtime.a, once for all libraries
 //
-// tutorials/CMakeLists.txt has the two lines that do this in a build: add_stretto_generator and add_stretto_library.
-// lesson_05_use.c uses the result, from C.
+// tutorials/CMakeLists.txt has the two lines that do this in a build: add_stretto_generator and
+// add_stretto_library. lesson_05_use.c uses the result, from C.
 #include "stretto.h"
 
 using namespace stretto;
@@ -25,7 +31,8 @@ struct Momentum : Generator<Momentum> {
     Tensor gsum{"gsum"}, m1{"m1"}, p1{"p1"};
 
     void algorithm() {
-        // --check and random tests draw arguments from here. What require() says is checked before ranks communicate.
+        // --check and random tests draw arguments from here. What require() says is checked before
+        // ranks communicate.
         decay.range(0, 0.99);
         lr.range(1e-4, 1e-1);
         require(decay >= 0 && decay < 1, "decay is in [0, 1)");
@@ -38,13 +45,15 @@ struct Momentum : Generator<Momentum> {
     }
 
     // A named schedule can be used by another. `default` is there without being written: no verbs.
+    // clang-format off
     NamedSchedule on_slices{"on_slices", [this](Schedule &s) {
-                                s.reorder(s.split(gsum).ag, {m1, p1});
-                                s.as_slice(m);
-                            }};
+        s.reorder(s.split(gsum).ag, {m1, p1});
+        s.as_slice(m);
+    }};
     NamedSchedule fused{"fused", [this](Schedule &s) {
-                            on_slices(s);
-                            s.fuse_all();
-                        }};
+        on_slices(s);
+        s.fuse_all();
+    }};
+    // clang-format on
 };
 STRETTO_REGISTER_GENERATOR(Momentum, momentum)
