@@ -14,7 +14,7 @@
 //         Halide's run-time support, DIR/halide_runtime.a, once for all libraries
 //
 // tutorials/CMakeLists.txt has the two lines that do this in a build: add_stretto_generator and
-// add_stretto_library. lesson_05_use.c uses the result, from C.
+// add_stretto_library. lesson_05_use.c and lesson_05_use.cpp use the result, from C and from C++.
 #include "stretto.h"
 
 using namespace stretto;
