@@ -58,6 +58,8 @@ private:
     Arena arena_, published_, bounced_;
     Flights flights_;
     Shape shape_;
+    // Where empty buffers are: Halide takes a null pointer for a question about bounds, and computes nothing.
+    alignas(64) uint8_t nothing_[64] = {};
     std::vector<int> copies_;  // buffers that this call copies to where peers reach them
     std::vector<uint64_t> copy_offsets_;
 
@@ -119,6 +121,7 @@ private:
             uint8_t *&base = in.base(in.rank, b);
             if (argument < 0) base = (buffer_.published ? scratch : x.arena) + buffer_.offset;
             else base = buffer(argv, argument)->host;
+            if (!base) base = nothing_;
             if (argument < 0 || !buffer_.published || is_reachable(in, b, argument, base)) continue;
             if (heap_required()) return refuse_copy(x, argument);
             copies_.push_back(b);
@@ -223,7 +226,10 @@ private:
             comm_.stats.barriers++;
             for (size_t i = 0; i < in.published.size(); i++)
                 for (int q = 0; q < in.ranks; q++)
-                    if (q != in.rank) in.base(q, in.published[i]) = static_cast<uint8_t *>(t_.at(q, int(i)));
+                    if (q != in.rank) {
+                        void *theirs = t_.at(q, int(i));
+                        in.base(q, in.published[i]) = theirs ? static_cast<uint8_t *>(theirs) : nothing_;
+                    }
         }
         // Every rank has come, so none is in an earlier call and uses what was there before.
         published_.release_old();

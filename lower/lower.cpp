@@ -22,8 +22,10 @@ Lowering lower_to_stages(const Graph &scheduled) {
     return l;
 }
 
-Lowered lower(const Graph &scheduled, const LowerOptions &o) {
+Lowered lower(const Graph &scheduled, const LowerOptions &options) {
     prepare_halide();
+    LowerOptions o = options;
+    o.target.set_feature(Halide::Target::NoBoundsQuery);  // the executor knows every bound
     Lowering l = lower_to_stages(scheduled);
     bool folds = false;
     for (auto &n : l.graph.nodes) folds |= n.as<Fold>() != nullptr;

@@ -5,9 +5,10 @@
 #include "lower/emit.h"
 #include "lower/loop_nest.h"
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
-#include <sys/stat.h>
 
 namespace stretto {
 
@@ -18,6 +19,20 @@ void write_file(const std::string &path, const std::string &contents) {
     f << contents;
     f.close();
     if (!f) throw Error("'" + path + "' cannot be written.");
+}
+
+void make_folder(const std::string &path) {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (!std::filesystem::is_directory(path))
+        throw Error("-o " + path + ": the folder cannot be made" + (error ? ": " + error.message() : "; a file has that name") +
+                    ".\nLegal: a folder that exists, or one that can be made");
+}
+
+void check_function_name(const std::string &name) {
+    static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
+    if (!std::regex_match(name, legal))
+        throw Error("-f " + name + ": '" + name + "' cannot be the name of a C function.\nLegal: letters, digits and '_', not beginning with a digit");
 }
 
 std::string c_type(const Type &t) {
@@ -96,7 +111,8 @@ std::vector<std::string> write_artefact(const Program &p, const Schedule &s, con
                         "\n-e takes: " + list);
         }
     auto wants = [&](const char *kind) { return std::find(r.emit.begin(), r.emit.end(), kind) != r.emit.end(); };
-    mkdir(r.directory.c_str(), 0777);
+    check_function_name(r.function);
+    make_folder(r.directory);
     std::vector<std::string> written;
     auto path = [&](const std::string &extension) {
         written.push_back(r.directory + "/" + r.function + extension);
@@ -130,7 +146,7 @@ std::vector<std::string> write_artefact(const Program &p, const Schedule &s, con
 }
 
 std::string write_halide_runtime(const std::string &name, const std::string &directory, const std::string &target) {
-    mkdir(directory.c_str(), 0777);
+    make_folder(directory);
     std::string path = directory + "/" + name + ".a";
     Halide::compile_standalone_runtime({{Halide::OutputFileType::static_library, path}}, parse_target(target));
     return path;

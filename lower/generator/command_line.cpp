@@ -119,7 +119,7 @@ int run_command_line(const std::vector<std::string> &arguments, std::ostream &ou
     try {
         for (auto &a : assignments) {
             size_t equals = a.find('=');
-            if (equals == std::string::npos)
+            if (equals == std::string::npos || equals == 0)
                 throw Error("'" + a + "' is not of the form name=value.\nLegal: target=host, schedule=NAME, parameter=value");
             std::string name = a.substr(0, equals), value = a.substr(equals + 1);
             if (name == "target")
