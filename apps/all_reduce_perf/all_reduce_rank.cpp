@@ -33,9 +33,10 @@ public:
     }
 
     void select(const std::string &schedule, int64_t count, bool fresh) override {
-        function_ = schedule == "default" ? all_reduce_default : schedule == "one_shot" ? all_reduce_one_shot
-                                                             : schedule == "two_phase"  ? all_reduce_two_phase
-                                                                                        : nullptr;
+        function_ = schedule == "default"     ? all_reduce_default
+                    : schedule == "one_shot"  ? all_reduce_one_shot
+                    : schedule == "two_phase" ? all_reduce_two_phase
+                                              : nullptr;
         if (!function_) throw std::runtime_error("there is no schedule " + schedule);
         count_ = count;
         in_view_.emplace(in_, std::initializer_list<int64_t>{count});

@@ -16,7 +16,13 @@ struct Hyperparameters {
 struct StepScalars {
     float b1, a1, b2, a2, c1, c2, eps;
     StepScalars(const Hyperparameters &h, int64_t step)
-        : b1(float(h.beta1)), a1(float(1 - h.beta1)), b2(float(h.beta2)), a2(float(1 - h.beta2)), c1(float(h.lr / (1 - std::pow(h.beta1, double(step))))), c2(float(1 / std::sqrt(1 - std::pow(h.beta2, double(step))))), eps(float(h.eps)) {}
+        : b1(float(h.beta1)),
+          a1(float(1 - h.beta1)),
+          b2(float(h.beta2)),
+          a2(float(1 - h.beta2)),
+          c1(float(h.lr / (1 - std::pow(h.beta1, double(step))))),
+          c2(float(1 / std::sqrt(1 - std::pow(h.beta2, double(step))))),
+          eps(float(h.eps)) {}
 };
 
 struct State {

@@ -20,8 +20,8 @@ using optimizer_perf::StepScalars;
 using perf::Element;
 
 // scale: 1 / ranks, which costs less than a division.
-void adam(float *__restrict p, float *__restrict m, float *__restrict v, const float *__restrict g, int64_t n, float scale,
-          const StepScalars &k) {
+void adam(float *__restrict p, float *__restrict m, float *__restrict v, const float *__restrict g, int64_t n,
+          float scale, const StepScalars &k) {
     for (int64_t i = 0; i < n; i++) {
         float gi = g[i] * scale;
         float mi = k.b1 * m[i] + k.a1 * gi, vi = k.b2 * v[i] + k.a2 * gi * gi;
@@ -42,10 +42,13 @@ void widen_half(float *__restrict to, const uint16_t *__restrict from, int64_t n
     int64_t i = 0;
 #if defined(__AVX512F__)
     for (; i + 16 <= n; i += 16)
-        _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i))));
+        _mm512_storeu_ps(
+            to + i,
+            _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i))));
 #elif defined(__F16C__)
     for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from + i))));
+        _mm256_storeu_ps(to + i,
+                         _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from + i))));
 #endif
     for (; i < n; i++) to[i] = half_to_float(from[i]);
 }
@@ -65,8 +68,9 @@ class OptimizerPeer : public perf::MpiRank {
 
 public:
     explicit OptimizerPeer(const std::string &type)
-        : element_(type == "half" ? Element::Half : type == "bfloat16" ? Element::Bfloat16
-                                                                       : Element::Float) {}
+        : element_(type == "half"       ? Element::Half
+                   : type == "bfloat16" ? Element::Bfloat16
+                                        : Element::Float) {}
 
     void allocate(int64_t count) override {
         check_count(count);
@@ -85,7 +89,9 @@ public:
         rewrite();
     }
 
-    void rewrite() override { perf::fill(element_, narrow_ ? static_cast<void *>(narrow_) : g_, rank(), count_); }
+    void rewrite() override {
+        perf::fill(element_, narrow_ ? static_cast<void *>(narrow_) : g_, rank(), count_);
+    }
 
     void step() override {
         if (element_ == Element::Half) widen_half(g_, narrow_, count_);
@@ -109,5 +115,6 @@ public:
 }  // namespace
 
 int main(int argc, char **argv) {
-    return perf::mpi_main(argc, argv, [](const std::string &type) { return std::make_unique<OptimizerPeer>(type); });
+    return perf::mpi_main(argc, argv,
+                          [](const std::string &type) { return std::make_unique<OptimizerPeer>(type); });
 }

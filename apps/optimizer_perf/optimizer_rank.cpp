@@ -64,12 +64,16 @@ class OptimizerRank : public perf::Rank {
     float *v() const { return now_->slices ? v_slice_ : v_; }
 
     void make_views() {
-        if (element_ == Element::Float) g_view_.emplace(static_cast<float *>(g_), std::initializer_list<int64_t>{count_});
-        else if (element_ == Element::Half) g_view_.emplace(static_cast<stretto::float16 *>(g_), std::initializer_list<int64_t>{count_});
+        if (element_ == Element::Float)
+            g_view_.emplace(static_cast<float *>(g_), std::initializer_list<int64_t>{count_});
+        else if (element_ == Element::Half)
+            g_view_.emplace(static_cast<stretto::float16 *>(g_), std::initializer_list<int64_t>{count_});
         else g_view_.emplace(static_cast<stretto::bfloat16 *>(g_), std::initializer_list<int64_t>{count_});
         p_view_.emplace(p_, std::initializer_list<int64_t>{count_});
-        m_view_.emplace(m(), std::initializer_list<int64_t>{end_ - begin_}, std::initializer_list<int64_t>{begin_});
-        v_view_.emplace(v(), std::initializer_list<int64_t>{end_ - begin_}, std::initializer_list<int64_t>{begin_});
+        m_view_.emplace(m(), std::initializer_list<int64_t>{end_ - begin_},
+                        std::initializer_list<int64_t>{begin_});
+        v_view_.emplace(v(), std::initializer_list<int64_t>{end_ - begin_},
+                        std::initializer_list<int64_t>{begin_});
     }
 
 public:
@@ -81,7 +85,8 @@ public:
 
     void allocate(int64_t count) override {
         int64_t slice = count / ranks() + 1;
-        g_ = element_ == Element::Float ? static_cast<void *>(comm_.allocate<float>(count)) : comm_.allocate<uint16_t>(count);
+        g_ = element_ == Element::Float ? static_cast<void *>(comm_.allocate<float>(count))
+                                        : comm_.allocate<uint16_t>(count);
         p_ = comm_.allocate<float>(count);
         m_ = comm_.allocate<float>(count);
         v_ = comm_.allocate<float>(count);
@@ -99,7 +104,8 @@ public:
         step_ = 0;
         fill_gradient();
         for (int64_t i = 0; i < count; i++) p_[i] = initial(i).p;
-        for (int64_t i = begin_; i < end_; i++) m()[i - begin_] = initial(i).m, v()[i - begin_] = initial(i).v;
+        for (int64_t i = begin_; i < end_; i++)
+            m()[i - begin_] = initial(i).m, v()[i - begin_] = initial(i).v;
         barrier();
     }
 
@@ -108,7 +114,8 @@ public:
 
     void step() override {
         const Hyperparameters h;
-        int status = now_->step(comm_, *g_view_, *p_view_, *m_view_, *v_view_, h.lr, h.beta1, h.beta2, h.eps, ++step_);
+        int status =
+            now_->step(comm_, *g_view_, *p_view_, *m_view_, *v_view_, h.lr, h.beta1, h.beta2, h.eps, ++step_);
         if (status) stretto::check_status(status);
     }
 
@@ -118,7 +125,8 @@ public:
             State s = serial_steps(element_, i, ranks(), steps);
             bool same = perf::bits_of(s.p) == perf::bits_of(p_[i]);
             if (i >= begin_ && i < end_) {
-                same = same && perf::bits_of(s.m) == perf::bits_of(m()[i - begin_]) && perf::bits_of(s.v) == perf::bits_of(v()[i - begin_]);
+                same = same && perf::bits_of(s.m) == perf::bits_of(m()[i - begin_]) &&
+                       perf::bits_of(s.v) == perf::bits_of(v()[i - begin_]);
             }
             wrong += !same;
         }

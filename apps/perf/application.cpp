@@ -53,15 +53,21 @@ class Benchmark {
                 serve(*r, std::move(link));
             });
         } else if (o_.transport == "shm") {
-            own_.emplace(o_.ranks, std::vector<std::string>{command_word(app_.stretto_run, "stretto_run"), "-n", n, own_path(),
-                                                            "--rank", "SOCKET", o_.type});
+            own_.emplace(o_.ranks,
+                         std::vector<std::string>{command_word(app_.stretto_run, "stretto_run"), "-n", n,
+                                                  own_path(), "--rank", "SOCKET", o_.type});
         } else {
             own_.emplace(o_.ranks, mpi_command(app_.mpi_program));
         }
     }
 
     std::vector<std::string> mpi_command(const std::string &program) const {
-        return {command_word(app_.mpiexec, "mpiexec"), "-n", std::to_string(o_.ranks), beside(program), "SOCKET", o_.type};
+        return {command_word(app_.mpiexec, "mpiexec"),
+                "-n",
+                std::to_string(o_.ranks),
+                beside(program),
+                "SOCKET",
+                o_.type};
     }
 
     Team &team_of(const std::string &schedule) { return is_peer(schedule) ? *peer_ : *own_; }
@@ -103,7 +109,8 @@ class Benchmark {
             step = t / steps;
             if (t > batch_seconds / 4 || steps > 100000) break;
         }
-        int enough = int(std::ceil(1.1 * batch_seconds / step)), most = std::max(2, int(long_batch_seconds / step));
+        int enough = int(std::ceil(1.1 * batch_seconds / step)),
+            most = std::max(2, int(long_batch_seconds / step));
         return std::max(enough, std::min(o_.steps, most));
     }
 
@@ -120,7 +127,8 @@ class Benchmark {
             for (size_t i = 0; i < kinds; i++) {
                 size_t k = (i + size_t(round)) % kinds;
                 Row &row = rows_[first + k];
-                row.seconds.push_back(team_of(row.schedule).time(row.schedule, row.count, steps[k]) / steps[k]);
+                row.seconds.push_back(team_of(row.schedule).time(row.schedule, row.count, steps[k]) /
+                                      steps[k]);
             }
         }
         for (size_t k = 0; k < kinds; k++) print_row(rows_[first + k], o_);
@@ -130,7 +138,8 @@ public:
     Benchmark(const Application &app, const Options &o) : app_(app), o_(o) {
         if (app_.peer_program.empty()) {
             auto end = std::remove_if(o_.schedules.begin(), o_.schedules.end(), is_peer);
-            if (end != o_.schedules.end()) printf("# the peer is off: MPI was not found when this was built\n");
+            if (end != o_.schedules.end())
+                printf("# the peer is off: MPI was not found when this was built\n");
             o_.schedules.erase(end, o_.schedules.end());
         }
         if (o_.schedules.empty()) throw std::runtime_error("nothing is left to measure");
@@ -138,7 +147,8 @@ public:
 
     int run() {
         bool peers = std::any_of(o_.schedules.begin(), o_.schedules.end(), is_peer);
-        if (size_t(std::count_if(o_.schedules.begin(), o_.schedules.end(), is_peer)) < o_.schedules.size()) start_own();
+        if (size_t(std::count_if(o_.schedules.begin(), o_.schedules.end(), is_peer)) < o_.schedules.size())
+            start_own();
         if (peers) peer_.emplace(o_.ranks, mpi_command(app_.peer_program));
         if (own_) allocate(*own_);
         if (peer_) allocate(*peer_);

@@ -13,7 +13,9 @@
 namespace perf {
 namespace {
 
-[[noreturn]] void fail(const char *call) { throw std::runtime_error(std::string(call) + ": " + strerror(errno)); }
+[[noreturn]] void fail(const char *call) {
+    throw std::runtime_error(std::string(call) + ": " + strerror(errno));
+}
 
 int make_socket() {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -10,11 +10,12 @@ int64_t parse_bytes(const std::string &text) {
     while (digits < text.size() && isdigit(static_cast<unsigned char>(text[digits]))) digits++;
     std::string suffix = text.substr(digits);
     if (!suffix.empty() && (suffix.back() == 'B' || suffix.back() == 'b')) suffix.pop_back();
-    int shift = suffix.empty() ? 0 : suffix.size() > 1            ? -1
-                                 : suffix == "K" || suffix == "k" ? 10
-                                 : suffix == "M" || suffix == "m" ? 20
-                                 : suffix == "G" || suffix == "g" ? 30
-                                                                  : -1;
+    int shift = suffix.empty()                   ? 0
+                : suffix.size() > 1              ? -1
+                : suffix == "K" || suffix == "k" ? 10
+                : suffix == "M" || suffix == "m" ? 20
+                : suffix == "G" || suffix == "g" ? 30
+                                                 : -1;
     if (!digits || digits > 12 || shift < 0) return -1;
     return std::stoll(text.substr(0, digits)) << shift;
 }
@@ -35,27 +36,42 @@ Options parse_options(const Choices &choices, int argc, char **argv) {
     app.set_help_flag("-h,--help", "this text");
     auto bytes = CLI::Validator(
         [](std::string &text) {
-            return parse_bytes(text) > 0 ? std::string() : "`" + text + "` is no size; legal: a number of bytes, or one with K, M or G";
+            return parse_bytes(text) > 0
+                       ? std::string()
+                       : "`" + text + "` is no size; legal: a number of bytes, or one with K, M or G";
         },
         "BYTES");
-    app.add_option("-b,--begin", begin, "smallest size: bytes of the operand on one rank")->check(bytes)->capture_default_str();
+    app.add_option("-b,--begin", begin, "smallest size: bytes of the operand on one rank")
+        ->check(bytes)
+        ->capture_default_str();
     app.add_option("-e,--end", end, "largest size")->check(bytes)->capture_default_str();
     app.add_option("-f,--factor", o.factor, "from one size to the next; the largest is always measured")
         ->check(CLI::Range(int64_t(2), int64_t(1) << 30))
         ->capture_default_str();
-    app.add_option("-n,--iters", o.steps, "steps of a batch; more until it takes 20 ms, fewer (at least 2) when it would take over 100 ms")
+    app.add_option(
+           "-n,--iters", o.steps,
+           "steps of a batch; more until it takes 20 ms, fewer (at least 2) when it would take over 100 ms")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
-    app.add_option("-w,--warmup", o.warm_up, "steps before the first batch")->check(CLI::Range(0, 1000))->capture_default_str();
+    app.add_option("-w,--warmup", o.warm_up, "steps before the first batch")
+        ->check(CLI::Range(0, 1000))
+        ->capture_default_str();
     app.add_option("-p,--pairs", o.rounds, "batches of each schedule, interleaved; medians are printed")
         ->check(CLI::Range(1, 1001))
         ->capture_default_str();
-    app.add_option("-d,--datatype", o.type, "type of the operand")->check(CLI::IsMember(choices.types))->capture_default_str();
+    app.add_option("-d,--datatype", o.type, "type of the operand")
+        ->check(CLI::IsMember(choices.types))
+        ->capture_default_str();
     int check = 1;
-    app.add_option("-c,--check", check, "1: compare three steps with a serial loop")->check(CLI::Range(0, 1))->capture_default_str();
+    app.add_option("-c,--check", check, "1: compare three steps with a serial loop")
+        ->check(CLI::Range(0, 1))
+        ->capture_default_str();
     app.add_option("-J,--json", o.json, "write the figures to this file as well");
-    app.add_option("-r,--ranks", o.ranks, "number of ranks")->check(CLI::Range(1, 1024))->capture_default_str();
-    app.add_option("-t,--transport", o.transport, "ranks are threads, processes that share memory, or processes that exchange messages")
+    app.add_option("-r,--ranks", o.ranks, "number of ranks")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    app.add_option("-t,--transport", o.transport,
+                   "ranks are threads, processes that share memory, or processes that exchange messages")
         ->check(CLI::IsMember(choices.transports))
         ->capture_default_str();
     app.add_option("-s,--schedules", o.schedules, "what is measured")
@@ -64,9 +80,7 @@ Options parse_options(const Choices &choices, int argc, char **argv) {
         ->capture_default_str();
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError &e) {
-        exit(app.exit(e));
-    }
+    } catch (const CLI::ParseError &e) { exit(app.exit(e)); }
     o.check = check;
     o.begin = parse_bytes(begin);
     o.end = parse_bytes(end);

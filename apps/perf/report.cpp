@@ -40,17 +40,22 @@ std::vector<double> peer_seconds(const std::vector<Row> &rows, int64_t size) {
     for (auto &row : rows) {
         if (row.size != size || !is_peer(row.schedule)) continue;
         if (best.empty()) best = row.seconds;
-        for (size_t k = 0; k < std::min(best.size(), row.seconds.size()); k++) best[k] = std::min(best[k], row.seconds[k]);
+        for (size_t k = 0; k < std::min(best.size(), row.seconds.size()); k++)
+            best[k] = std::min(best[k], row.seconds[k]);
     }
     return best;
 }
 
 void print_header(const std::string &title, const Options &o) {
-    printf("# %s\n# %d ranks, %s; the median of %d interleaved batches of at least 20 ms; the time is the slowest rank's\n",
-           title.c_str(), o.ranks, o.transport.c_str(), o.rounds);
-    printf("#%12s %12s %9s %14s %12s %8s %8s %7s", "size", "count", "type", "schedule", "time", "algbw", "membw", "#wrong");
+    printf(
+        "# %s\n# %d ranks, %s; the median of %d interleaved batches of at least 20 ms; the time is the "
+        "slowest rank's\n",
+        title.c_str(), o.ranks, o.transport.c_str(), o.rounds);
+    printf("#%12s %12s %9s %14s %12s %8s %8s %7s", "size", "count", "type", "schedule", "time", "algbw",
+           "membw", "#wrong");
     if (o.transport == "mpi") printf(" %12s", "sent");
-    printf("\n#%12s %12s %9s %14s %12s %8s %8s %7s", "(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)", "");
+    printf("\n#%12s %12s %9s %14s %12s %8s %8s %7s", "(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)",
+           "");
     if (o.transport == "mpi") printf(" %12s", "(B a rank)");
     printf("\n");
     fflush(stdout);
@@ -58,8 +63,9 @@ void print_header(const std::string &title, const Options &o) {
 
 void print_row(const Row &row, const Options &o) {
     double t = row.time();
-    printf(" %12lld %12lld %9s %14s %12.2f %8.2f %8.2f", static_cast<long long>(row.size), static_cast<long long>(row.count),
-           o.type.c_str(), row.schedule.c_str(), t * 1e6, double(row.size) / t / 1e9, row.bytes_moved / t / 1e9);
+    printf(" %12lld %12lld %9s %14s %12.2f %8.2f %8.2f", static_cast<long long>(row.size),
+           static_cast<long long>(row.count), o.type.c_str(), row.schedule.c_str(), t * 1e6,
+           double(row.size) / t / 1e9, row.bytes_moved / t / 1e9);
     if (row.wrong < 0) printf(" %7s", "N/A");
     else printf(" %7lld", static_cast<long long>(row.wrong));
     if (o.transport == "mpi") printf(" %12.0f", row.sent);
@@ -117,7 +123,8 @@ void write_json(const std::vector<Row> &rows, const std::string &program, const 
         std::vector<double> peer = peer_seconds(rows, row.size);
         if (!peer.empty() && !is_peer(row.schedule)) r["peer_ratio"] = median_ratio(peer, row.seconds);
         const Row *unfused = find(rows, row.size, "default");
-        if (unfused && row.schedule == "fused") r["over_default"] = median_ratio(row.seconds, unfused->seconds);
+        if (unfused && row.schedule == "fused")
+            r["over_default"] = median_ratio(row.seconds, unfused->seconds);
         for (double s : row.seconds) r["batches_us"].push_back(s * 1e6);
         j["rows"].push_back(r);
     }

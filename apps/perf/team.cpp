@@ -39,9 +39,11 @@ Team::Team(int ranks, std::vector<std::string> command) : ranks_(ranks) {
             Link link(fd);
             Reply hello;
             if (!link.receive(&hello)) continue;
-            if (hello.ranks != ranks || hello.rank < 0 || hello.rank >= ranks || by_rank[size_t(hello.rank)]) {
-                throw std::runtime_error("rank " + std::to_string(hello.rank) + " of " + std::to_string(hello.ranks) +
-                                         " has come; there should be " + std::to_string(ranks));
+            if (hello.ranks != ranks || hello.rank < 0 || hello.rank >= ranks ||
+                by_rank[size_t(hello.rank)]) {
+                throw std::runtime_error("rank " + std::to_string(hello.rank) + " of " +
+                                         std::to_string(hello.ranks) + " has come; there should be " +
+                                         std::to_string(ranks));
             }
             by_rank[size_t(hello.rank)].emplace(std::move(link));
             come++;
@@ -65,7 +67,8 @@ Team::Team(int ranks, std::function<void(int rank, Link)> body) : ranks_(ranks),
         theirs.emplace_back(ends[1]);
     }
     for (int r = 0; r < ranks; r++) {
-        threads_.emplace_back([body, r, link = std::move(theirs[size_t(r)])]() mutable { body(r, std::move(link)); });
+        threads_.emplace_back(
+            [body, r, link = std::move(theirs[size_t(r)])]() mutable { body(r, std::move(link)); });
     }
     for (auto &link : links_) {
         Reply hello;
@@ -100,7 +103,8 @@ void Team::start(std::vector<std::string> command) {
     int nothing = open("/dev/null", O_RDONLY);
     dup2(nothing, 0);
     // Open MPI 4 and 5: root in containers, and more ranks than cores, left to the kernel to place.
-    for (const char *name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"})
+    for (const char *name :
+         {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"})
         setenv(name, "1", 0);
     setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0);
     setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 0);
@@ -121,8 +125,10 @@ std::vector<Reply> Team::ask(const Request &request) {
     for (auto &link : links_) link.send(request);
     std::vector<Reply> replies(links_.size());
     for (size_t r = 0; r < links_.size(); r++) {
-        if (!links_[r].receive(&replies[r])) throw std::runtime_error(what_ + ": rank " + std::to_string(r) + " is gone");
-        if (replies[r].failed) throw std::runtime_error(what_ + ": rank " + std::to_string(r) + ": " + replies[r].text);
+        if (!links_[r].receive(&replies[r]))
+            throw std::runtime_error(what_ + ": rank " + std::to_string(r) + " is gone");
+        if (replies[r].failed)
+            throw std::runtime_error(what_ + ": rank " + std::to_string(r) + ": " + replies[r].text);
     }
     return replies;
 }

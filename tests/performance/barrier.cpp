@@ -59,7 +59,8 @@ TEST_CASE("all-reduce of 4 bytes: 8 ranks on 2 cores") {
     double best = 1e9;
     for (int attempt = 0; attempt < attempts && best > most_us; attempt++) {
         best = std::min(best, measure(f));
-        printf("4-byte all-reduce, 8 ranks on %d cores: %.2f us (at most %.0f)\n", CPU_COUNT(&two), best, most_us);
+        printf("4-byte all-reduce, 8 ranks on %d cores: %.2f us (at most %.0f)\n", CPU_COUNT(&two), best,
+               most_us);
     }
     sched_setaffinity(0, sizeof all, &all);
     CHECK(best <= most_us);

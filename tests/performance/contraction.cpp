@@ -37,32 +37,34 @@ struct Product {
 // Chains enough to hide a latency of 4 cycles on two units. Returns the operations.
 __attribute__((target("avx512f,fma"))) double multiply_adds_512(int count) {
     __m512 a[16], x = _mm512_set1_ps(0.5f), y = _mm512_set1_ps(1);
-    for (auto &v : a) v = y;
+#pragma GCC unroll 16
+    for (int j = 0; j < 16; j++) a[j] = y;  // unrolled, or the array stays in memory
     for (int i = 0; i < count; i++) {
 #pragma GCC unroll 16
         for (int j = 0; j < 16; j++) {
             a[j] = _mm512_fmadd_ps(a[j], x, y);
-            asm volatile(""
-                         : "+v"(a[j]));
+            asm volatile("" : "+v"(a[j]));
         }
     }
     return 2.0 * 16 * 16 * count;
 }
 __attribute__((target("avx2,fma"))) double multiply_adds_256(int count) {
     __m256 a[12], x = _mm256_set1_ps(0.5f), y = _mm256_set1_ps(1);
-    for (auto &v : a) v = y;
+#pragma GCC unroll 12
+    for (int j = 0; j < 12; j++) a[j] = y;
     for (int i = 0; i < count; i++) {
 #pragma GCC unroll 12
         for (int j = 0; j < 12; j++) {
             a[j] = _mm256_fmadd_ps(a[j], x, y);
-            asm volatile(""
-                         : "+x"(a[j]));
+            asm volatile("" : "+x"(a[j]));
         }
     }
     return 2.0 * 8 * 12 * count;
 }
 bool has_fma() { return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"); }
-double multiply_adds(int count) { return __builtin_cpu_supports("avx512f") ? multiply_adds_512(count) : multiply_adds_256(count); }
+double multiply_adds(int count) {
+    return __builtin_cpu_supports("avx512f") ? multiply_adds_512(count) : multiply_adds_256(count);
+}
 #else
 bool has_fma() { return false; }
 double multiply_adds(int) { return 0; }
@@ -109,8 +111,8 @@ void require_rate(const Compiled &f, int64_t n, double least) {
     for (int attempt = 0; attempt < attempts && best < least; attempt++) {
         Measured m = measure(f, n);
         best = std::max(best, m.share);
-        printf("contraction %lld^3, one thread: %.1f GFlop/s, %.2f of %.1f in registers (at least %.2f)", static_cast<long long>(n),
-               m.ours / 1e9, m.share, m.peak / 1e9, least);
+        printf("contraction %lld^3, one thread: %.1f GFlop/s, %.2f of %.1f in registers (at least %.2f)",
+               static_cast<long long>(n), m.ours / 1e9, m.share, m.peak / 1e9, least);
 #if STRETTO_HAS_BLAS
         printf("; OpenBLAS (%s) %.1f, %.2f", openblas_get_corename(), m.blas / 1e9, m.blas_share);
 #endif

@@ -30,15 +30,19 @@ struct Arrays {
 
 // One vector of each, of which the lanes in `lanes` are wanted.
 template <bool Streamed>
-STRETTO_AVX512 inline void update16(const Arrays *a, int rank, int64_t i, int64_t slice, __mmask16 lanes, const StepScalars &k) {
+STRETTO_AVX512 inline void update16(const Arrays *a, int rank, int64_t i, int64_t slice, __mmask16 lanes,
+                                    const StepScalars &k) {
     const __m512 half = _mm512_set1_ps(0.5f);
     const int64_t j = i - slice;
-    __m512 g = _mm512_mul_ps(half, _mm512_add_ps(_mm512_maskz_loadu_ps(lanes, a[0].g + i), _mm512_maskz_loadu_ps(lanes, a[1].g + i)));
-    __m512 m = _mm512_fmadd_ps(_mm512_set1_ps(k.b1), _mm512_maskz_loadu_ps(lanes, a[rank].m + j), _mm512_mul_ps(_mm512_set1_ps(k.a1), g));
+    __m512 g = _mm512_mul_ps(half, _mm512_add_ps(_mm512_maskz_loadu_ps(lanes, a[0].g + i),
+                                                 _mm512_maskz_loadu_ps(lanes, a[1].g + i)));
+    __m512 m = _mm512_fmadd_ps(_mm512_set1_ps(k.b1), _mm512_maskz_loadu_ps(lanes, a[rank].m + j),
+                               _mm512_mul_ps(_mm512_set1_ps(k.a1), g));
     __m512 v = _mm512_fmadd_ps(_mm512_set1_ps(k.b2), _mm512_maskz_loadu_ps(lanes, a[rank].v + j),
                                _mm512_mul_ps(_mm512_mul_ps(_mm512_set1_ps(k.a2), g), g));
     __m512 below = _mm512_fmadd_ps(_mm512_sqrt_ps(v), _mm512_set1_ps(k.c2), _mm512_set1_ps(k.eps));
-    __m512 p = _mm512_sub_ps(_mm512_maskz_loadu_ps(lanes, a[rank].p + i), _mm512_div_ps(_mm512_mul_ps(_mm512_set1_ps(k.c1), m), below));
+    __m512 p = _mm512_sub_ps(_mm512_maskz_loadu_ps(lanes, a[rank].p + i),
+                             _mm512_div_ps(_mm512_mul_ps(_mm512_set1_ps(k.c1), m), below));
     _mm512_mask_storeu_ps(a[rank].m + j, lanes, m);
     _mm512_mask_storeu_ps(a[rank].v + j, lanes, v);
     _mm512_mask_storeu_ps(a[rank].p + i, lanes, p);
@@ -50,7 +54,8 @@ template <bool Streamed>
 STRETTO_AVX512 void by_hand(const Arrays *a, int rank, int64_t begin, int64_t end, const StepScalars &k) {
     int64_t i = begin;
     // Streamed stores are of whole lines.
-    for (; Streamed && i < end && reinterpret_cast<uintptr_t>(a[1 - rank].p + i) % 64; i++) update16<false>(a, rank, i, begin, 1, k);
+    for (; Streamed && i < end && reinterpret_cast<uintptr_t>(a[1 - rank].p + i) % 64; i++)
+        update16<false>(a, rank, i, begin, 1, k);
     for (; i + 16 <= end; i += 16) update16<Streamed>(a, rank, i, begin, 0xffff, k);
     if (i < end) update16<false>(a, rank, i, begin, __mmask16((1u << (end - i)) - 1), k);
     if constexpr (Streamed) _mm_sfence();
@@ -80,11 +85,13 @@ Measured measure(int64_t n) {
         const int r = c.rank();
         pin_to_core(r);
         auto [begin, end] = c.slice(n);
-        arrays[r] = {c.allocate<float>(n), c.allocate<float>(n), c.allocate<float>(end - begin), c.allocate<float>(end - begin)};
+        arrays[r] = {c.allocate<float>(n), c.allocate<float>(n), c.allocate<float>(end - begin),
+                     c.allocate<float>(end - begin)};
         Arrays &a = arrays[r];
         for (int64_t i = 0; i < n; i++) a.p[i] = optimizer_perf::initial(i).p;
         for (int64_t i = begin; i < end; i++) a.m[i - begin] = 0.5f, a.v[i - begin] = 0.5f;
-        stretto::View g(a.g, {n}), p(a.p, {n}), m(a.m, {end - begin}, {begin}), v(a.v, {end - begin}, {begin});
+        stretto::View g(a.g, {n}), p(a.p, {n}), m(a.m, {end - begin}, {begin}),
+            v(a.v, {end - begin}, {begin});
         int64_t step = 0;
         const Hyperparameters h;
         c.barrier();
@@ -101,7 +108,9 @@ Measured measure(int64_t n) {
         times.run(
             r, [&] { barrier.wait(r); }, prepare,
             {
-                [&] { stretto::check_status(adam_fused(c, g, p, m, v, h.lr, h.beta1, h.beta2, h.eps, ++step)); },
+                [&] {
+                    stretto::check_status(adam_fused(c, g, p, m, v, h.lr, h.beta1, h.beta2, h.eps, ++step));
+                },
 #if defined(__x86_64__)
                     [&] { hand(by_hand<false>); }, [&] { hand(by_hand<true>); }
 #endif
@@ -121,8 +130,10 @@ void require_speed(int64_t n, double least) {
     double best = 0;
     for (int attempt = 0; attempt < attempts && best < least; attempt++) {
         Measured x = measure(n);
-        printf("fused Adam, %lld elements, 2 ranks: %.2f us; by hand %.2f us, streamed %.2f us; %.2f of its speed (at least %.2f)\n",
-               static_cast<long long>(n), x.ours_us, x.plain_us, x.streamed_us, x.ratio, least);
+        printf(
+            "fused Adam, %lld elements, 2 ranks: %.2f us; by hand %.2f us, streamed %.2f us; %.2f of its "
+            "speed (at least %.2f)\n",
+            static_cast<long long>(n), x.ours_us, x.plain_us, x.streamed_us, x.ratio, least);
         fflush(stdout);
         best = std::max(best, x.ratio);
     }

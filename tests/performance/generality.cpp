@@ -38,7 +38,8 @@ struct RandomOptimizer {
     static std::vector<InOut<Tensor>> make_states(int count) {
         Size n{"n"};
         std::vector<InOut<Tensor>> list;
-        for (int s = 0; s < count; s++) list.emplace_back("s" + std::to_string(s), f32, std::vector<Extent>{n});
+        for (int s = 0; s < count; s++)
+            list.emplace_back("s" + std::to_string(s), f32, std::vector<Extent>{n});
         return list;
     }
 
@@ -105,7 +106,8 @@ struct RandomOptimizer {
 __attribute__((target("avx512f"))) void triad_512(float *to, const float *a, const float *b, int64_t count) {
     __m512 three = _mm512_set1_ps(3);
     for (int64_t i = 0; i < count; i += 16)
-        _mm512_stream_ps(to + i, _mm512_add_ps(_mm512_load_ps(a + i), _mm512_mul_ps(three, _mm512_load_ps(b + i))));
+        _mm512_stream_ps(to + i,
+                         _mm512_add_ps(_mm512_load_ps(a + i), _mm512_mul_ps(three, _mm512_load_ps(b + i))));
     _mm_sfence();
 }
 void triad(float *to, const float *a, const float *b, int64_t count) {
@@ -142,7 +144,8 @@ Measured measure(const RandomOptimizer &o, const Compiled &f) {
         for (auto &x : state) perf::fill<perf::Element::Float>(x, 8, end - begin);
         for (auto &x : t) perf::fill<perf::Element::Float>(x, 9, triad_count);
         std::vector<View> views{View(g, {n_large}), View(p, {n_large})};
-        for (auto &x : state) views.emplace_back(x, std::vector<int64_t>{end - begin}, std::vector<int64_t>{begin});
+        for (auto &x : state)
+            views.emplace_back(x, std::vector<int64_t>{end - begin}, std::vector<int64_t>{begin});
         std::vector<void *> argv;
         for (auto &view : views) argv.push_back(view.get());
         times.run(
@@ -151,11 +154,13 @@ Measured measure(const RandomOptimizer &o, const Compiled &f) {
                 if (k == 1) perf::fill<perf::Element::Float>(g, r, n_large);
                 barrier.wait(r);
             },
-            {[&] { triad(t[0], t[1], t[2], triad_count); }, [&] { check_status(f.execute(c, argv.data())); }});
+            {[&] { triad(t[0], t[1], t[2], triad_count); },
+             [&] { check_status(f.execute(c, argv.data())); }});
     });
     const double triad_bytes = 12.0 * double(triad_count) * ranks_here;
     Measured m;
-    m.over_floor = times.median_of([&](const std::vector<double> &t) { return t[1] / (o.bytes() / (triad_bytes / t[0])); });
+    m.over_floor = times.median_of(
+        [&](const std::vector<double> &t) { return t[1] / (o.bytes() / (triad_bytes / t[0])); });
     m.step_ms = times.median_time(1) * 1e3;
     m.triad_rate = triad_bytes / times.median_time(0);
     return m;
@@ -177,7 +182,8 @@ void require_near_floor(unsigned seed, int state_count, int operations) {
         Measured m = measure(o, f);
         best = std::min(best, m.over_floor);
         printf(
-            "random optimizer %u, %d operations, %d states, 2^24 elements: %.2f ms, %.2f times what its bytes take at %.1f GB/s "
+            "random optimizer %u, %d operations, %d states, 2^24 elements: %.2f ms, %.2f times what its "
+            "bytes take at %.1f GB/s "
             "(at most %.2f)\n",
             seed, operations, state_count, m.step_ms, m.over_floor, m.triad_rate / 1e9, most);
         fflush(stdout);

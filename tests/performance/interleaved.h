@@ -27,12 +27,16 @@ class Interleaved {
 
 public:
     Interleaved(size_t kinds, int rounds, int ranks)
-        : kinds_(kinds), rounds_(rounds), by_rank_(size_t(ranks)), seconds_(size_t(rounds), std::vector<double>(kinds)) {}
+        : kinds_(kinds),
+          rounds_(rounds),
+          by_rank_(size_t(ranks)),
+          seconds_(size_t(rounds), std::vector<double>(kinds)) {}
 
     // Collective over ranks. barrier: of the ranks. prepare(k): before every step of bodies[k], outside the clock; ends with
     // a barrier.
     template <class Barrier, class Prepare>
-    void run(int rank, Barrier &&barrier, Prepare &&prepare, const std::vector<std::function<void()>> &bodies) {
+    void run(int rank, Barrier &&barrier, Prepare &&prepare,
+             const std::vector<std::function<void()>> &bodies) {
         auto batch = [&](size_t k, int steps) {
             double total = 0;
             for (int i = 0; i < steps; i++) {
@@ -64,8 +68,7 @@ public:
     }
 
     // The median over rounds of a function of the times of a round.
-    template <class F>
-    double median_of(F &&f) const {
+    template <class F> double median_of(F &&f) const {
         std::vector<double> values;
         for (auto &round : seconds_) values.push_back(f(round));
         return median(values);
