@@ -38,8 +38,8 @@ std::function<void(int64_t)> progress_bar(int ranks, int64_t epochs) {
         constexpr int width = 40;
         std::string bar(width, '.');
         std::fill_n(bar.begin(), epoch * width / epochs, '#');
-        std::printf("\r\033[K%s [%s] epoch %lld of %lld", ranks_text(ranks).c_str(), bar.c_str(), static_cast<long long>(epoch + 1),
-                    static_cast<long long>(epochs));
+        std::printf("\r\033[K%s [%s] epoch %lld of %lld", ranks_text(ranks).c_str(), bar.c_str(),
+                    static_cast<long long>(epoch + 1), static_cast<long long>(epochs));
         std::fflush(stdout);
     };
 }
@@ -151,8 +151,9 @@ int run_threads(const Options &o, const digits::Data &data) {
 // Rank 0 judges and prints; its exit status is the launcher's.
 int run_process(stretto::Communicator &world, const Options &o, const digits::Data &data) {
     if (o.ranks.size() > 1 || (o.ranks.size() == 1 && o.ranks[0] != world.ranks()))
-        throw std::runtime_error("--ranks is for ranks that are threads; the launcher has started " + ranks_text(world.ranks()) +
-                                 ".\nLegal: no --ranks, or --ranks " + std::to_string(world.ranks()));
+        throw std::runtime_error("--ranks is for ranks that are threads; the launcher has started " +
+                                 ranks_text(world.ranks()) + ".\nLegal: no --ranks, or --ranks " +
+                                 std::to_string(world.ranks()));
     bool prints = world.rank() == 0;
     if (prints) print_heading(data, o.settings);
     digits::Settings settings = o.settings;
@@ -187,7 +188,9 @@ int main(int argc, char **argv) {
     app.add_option("--ranks", o.ranks, "numbers of ranks, in turn (default: 2,3,4); then one rank alone")
         ->delimiter(',')
         ->check(CLI::Range(1, 64));
-    app.add_option("--epochs", o.settings.epochs, "times that every image is seen")->capture_default_str()->check(CLI::Range(1, 10000));
+    app.add_option("--epochs", o.settings.epochs, "times that every image is seen")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 10000));
     app.add_option("--batch", o.settings.batch, "images a step, of all ranks together")
         ->capture_default_str()
         ->check(CLI::Range(1, 1437));

@@ -34,7 +34,8 @@ Data read_images(const std::string &path) {
     std::vector<std::string> lines;
     for (std::string line; std::getline(in, line);) lines.push_back(line);
     if (int64_t(lines.size()) <= held_out)
-        throw std::runtime_error(path + ": " + std::to_string(lines.size()) + " images; the last 360 are for testing, more are needed");
+        throw std::runtime_error(path + ": " + std::to_string(lines.size()) +
+                                 " images; the last 360 are for testing, more are needed");
     Data d;
     for (size_t n = 0; n < lines.size(); n++) {
         try {

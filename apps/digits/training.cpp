@@ -122,13 +122,15 @@ public:
 void compute_gradients(Communicator &c, const Batch &b, Model &m) {
     constexpr float smoothing = 0.1f;
     auto &w = m.weights, &g = m.gradients;
-    check_status(digits_gradients(c, b.images(), b.digits(), w[0], w[1], w[2], w[3], w[4], w[5], smoothing, g[0], g[1], g[2], g[3],
+    check_status(digits_gradients(c, b.images(), b.digits(), w[0], w[1], w[2], w[3], w[4], w[5],
+                                  smoothing, g[0], g[1], g[2], g[3],
                                   g[4], g[5], b.size()));
 }
 
 void update(Communicator &c, Model &m, double learning_rate, int64_t step) {
     int64_t n = m.layers.size(), state = m.end - m.begin;
-    check_status(m.optimizer.update(c, view(m.g, {n}), view(m.p, {n}), view(m.m, {state}, {m.begin}), view(m.v, {state}, {m.begin}),
+    check_status(m.optimizer.update(c, view(m.g, {n}), view(m.p, {n}),
+                                    view(m.m, {state}, {m.begin}), view(m.v, {state}, {m.begin}),
                                     learning_rate, 0.9, 0.999, 1e-8, step));
 }
 
