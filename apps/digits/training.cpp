@@ -36,11 +36,12 @@ uint64_t hash_of(const void *data, size_t bytes) {
 
 // The optimizer's vectors are flat; the network's tensors are views of their parts, one after the other.
 class Layers {
-    int64_t h1, h2, w1 = 0, b1, w2, b2, w3, b3, end;
+    int64_t h1, h2;
+    int64_t w1 = 0, b1 = w1 + pixels * h1, w2 = b1 + h1, b2 = w2 + h1 * h2, w3 = b2 + h2, b3 = w3 + h2 * classes;
+    int64_t end = b3 + classes;
 
 public:
-    explicit Layers(const Settings &s)
-        : h1(s.hidden1), h2(s.hidden2), b1(pixels * h1), w2(b1 + h1), b2(w2 + h1 * h2), w3(b2 + h2), b3(w3 + h2 * classes), end(b3 + classes) {
+    explicit Layers(const Settings &s) : h1(s.hidden1), h2(s.hidden2) {
     }
     int64_t size() const {
         return end;
