@@ -44,10 +44,9 @@ class Inference {
     const Node &n;
 
     [[noreturn]] void fail(const std::string &why, const std::string &legal) const {
-        std::string left = n.name + "(";
-        for (size_t i = 0; i < n.vars.size(); i++) left += (i ? ", " : "") + n.vars[i];
-        std::string what = n.is_communication() ? to_string(g, n) : left + ") = " + to_string(g, n.source);
-        what = what.substr(0, what.find("   "));
+        std::string what = definition_text(g, n);
+        if (n.as<Blocks>())  // the user wrote t() = sum_over(...)
+            what = n.name.substr(0, n.name.rfind(".blocks")) + "() = " + what.substr(what.find("block of ") + 9);
         throw Error("In program " + g.program + ": cannot define " + what + ".\n  " + why +
                     (legal.empty() ? "" : "\nLegal: " + legal));
     }
@@ -66,8 +65,45 @@ class Inference {
     }
     std::string reduce_first(const Expr &e) const {
         const Call *c = culprit(e, AxisLayout::Partial);
-        std::string t = c ? g.at(accessed(c)).name : "the operand";
-        return "reduce it first: all_reduce(" + t + "), or reduce_scatter(" + t + ", dim)";
+        if (!c) return "reduce the operand first, by all_reduce or reduce_scatter";
+        const Node &t = g.at(accessed(c));
+        if (t.name.find('.') == std::string::npos)
+            return "reduce it first: all_reduce(" + t.name + "), or reduce_scatter(" + t.name + ", dim)";
+        std::string value = definition_text(g, t);  // of a reduction inside an expression
+        return "give it a name and reduce that first: total(...)" + value.substr(value.find(" = ")) +
+               "; all_reduce(total), or reduce_scatter(total, dim)";
+    }
+    // verb(t), verb(t, root), ...: of the tensor in e that has this layout.
+    std::string applied(const std::string &verb, const Expr &e, AxisLayout::Kind kind, const std::string &rest = "") const {
+        const Call *c = culprit(e, kind);
+        return verb + "(" + (c ? g.at(accessed(c)).name : "the operand") + rest + ")";
+    }
+
+    // A pending reduction where `operation` combines it with what it must not be combined with.
+    [[noreturn]] void mixed(const std::string &operation, const Expr &ea, const ExprLayout &a, const Expr &eb,
+                            const ExprLayout &b) const {
+        bool first = a.is(AxisLayout::Partial);
+        const ExprLayout &p = first ? a : b, &q = first ? b : a;
+        const Expr &ep = first ? ea : eb, &eq = first ? eb : ea;
+        std::string op = reduce_op_name(p.op), why;
+        if (q.is(AxisLayout::Partial) && q.op != p.op)
+            why = "two different reductions are pending.";
+        else if (q.is(AxisLayout::Partial) && p.op == Sum)
+            why = "the product of two sums is not the sum of products.";
+        else if (q.is(AxisLayout::Sliced))
+            why = "a rank holds all of the one and a block of the other.";
+        else if (q.is(AxisLayout::Local))
+            why = "the second differs between ranks.";
+        else if ((p.op == Sum && operation == "sum") || (p.op == Prod && operation == "product"))
+            why = "combining them would count the second once a rank.";
+        else
+            why = "a pending " + op + " does not pass through a " + operation + ".";
+        std::string legal = reduce_first(ep);
+        if (p.op == Sum && operation != "sum") {  // linear in a replicated factor
+            if (q.is(AxisLayout::Sliced)) legal += ", or " + applied("all_gather", eq, q.kind);
+            if (q.is(AxisLayout::Local) && culprit(eq, q.kind)) legal += ", or " + applied("broadcast", eq, q.kind, ", root");
+        }
+        fail(operand_text(ep, p) + " and " + operand_text(eq, q) + "; " + why, legal);
     }
 
     // e must not be a pending reduction where `what` uses it.
@@ -78,24 +114,21 @@ class Inference {
         return l;
     }
 
-    ExprLayout join(const Expr &ea, const ExprLayout &a, const Expr &eb, const ExprLayout &b) const {
-        if (a.is(AxisLayout::Partial) || b.is(AxisLayout::Partial)) {
-            const Expr &e = a.is(AxisLayout::Partial) ? ea : eb;
-            const ExprLayout &other = a.is(AxisLayout::Partial) ? b : a;
-            fail(operand_text(e, a.is(AxisLayout::Partial) ? a : b) + " and " +
-                     operand_text(a.is(AxisLayout::Partial) ? eb : ea, other) +
-                     "; combining them would count the other operand once a rank.",
-                 reduce_first(e));
-        }
+    ExprLayout join(const Expr &ea, const ExprLayout &a, const Expr &eb, const ExprLayout &b,
+                    const std::string &operation = "combination") const {
+        if (a.is(AxisLayout::Partial) || b.is(AxisLayout::Partial)) mixed(operation, ea, a, eb, b);
         if (a.is(AxisLayout::Replicated)) return b;
         if (b.is(AxisLayout::Replicated)) return a;
-        if (a.kind != b.kind)
-            fail(operand_text(ea, a) + " and " + operand_text(eb, b) + "; each rank would mix its own value with its block.",
-                 "all_gather the sliced operand, or broadcast(local operand, root)");
+        if (a.kind != b.kind) {
+            const Expr &slices = a.is(AxisLayout::Sliced) ? ea : eb, &own = a.is(AxisLayout::Sliced) ? eb : ea;
+            std::string legal = applied("all_gather", slices, AxisLayout::Sliced);
+            if (culprit(own, AxisLayout::Local)) legal += ", or " + applied("broadcast", own, AxisLayout::Local, ", root");
+            fail(operand_text(ea, a) + " and " + operand_text(eb, b) + "; each rank would mix its own value with its block.", legal);
+        }
         if (a.is(AxisLayout::Sliced) && a.var != b.var)
             fail("two indices, " + a.var + " (" + operand_text(ea, a) + ") and " + b.var + " (" + operand_text(eb, b) +
                      "), are sliced over one axis.",
-                 "all_gather one of the operands");
+                 applied("all_gather", ea, AxisLayout::Sliced) + ", or " + applied("all_gather", eb, AxisLayout::Sliced));
         return a;
     }
     ExprLayout joined(const Expr &a, const Expr &b, const std::string &what) const {
@@ -107,32 +140,25 @@ class Inference {
     ExprLayout sum(const T *x, bool subtract) const {
         ExprLayout a = (*this)(x->a), b = (*this)(x->b);
         bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
-        if (!pa && !pb) return join(x->a, a, x->b, b);
-        if (subtract && is_const_zero(x->a) && pb && b.op != Prod) {  // -b
+        if (subtract && is_const_zero(x->a) && pb) {  // -b
+            if (b.op == Prod)
+                fail(operand_text(x->b, b) + "; each rank would change the sign of the product.", reduce_first(x->b));
             if (b.op == Max || b.op == Min) b.op = b.op == Max ? Min : Max;
             return b;
         }
         if (pa && pb && a.op == Sum && b.op == Sum) return a;
         if (pa && a.op == Sum && is_const_zero(x->b)) return a;
         if (pb && b.op == Sum && !subtract && is_const_zero(x->a)) return b;
-        if (pa && pb)
-            fail(operand_text(x->a, a) + " and " + operand_text(x->b, b) + "; " +
-                     (a.op == b.op ? "a sum of such values is not one." : "two different reductions are pending."),
-                 reduce_first(x->a));
-        return join(x->a, a, x->b, b);
+        return join(x->a, a, x->b, b, "sum");
     }
 
     ExprLayout product(const Mul *x) const {
         ExprLayout a = (*this)(x->a), b = (*this)(x->b);
         bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
         if (pa && pb && a.op == Prod && b.op == Prod) return a;
-        if (pa && pb)
-            fail("both " + operand_text(x->a, a) + " and " + operand_text(x->b, b) +
-                     "; the product of two sums is not the sum of products.",
-                 reduce_first(x->a));
         if (pa && a.op == Sum && b.is(AxisLayout::Replicated)) return a;
         if (pb && b.op == Sum && a.is(AxisLayout::Replicated)) return b;
-        return join(x->a, a, x->b, b);
+        return join(x->a, a, x->b, b, "product");
     }
 
     ExprLayout quotient(const Div *x) const {
@@ -141,7 +167,7 @@ class Inference {
             if (x->type.is_float()) return a;
             fail(operand_text(x->a, a) + "; integer division rounds each rank's addend.", reduce_first(x->a));
         }
-        return join(x->a, a, x->b, b);
+        return join(x->a, a, x->b, b, "quotient");
     }
 
     // max(a, b) and min(a, b): legal on a partial of the same op, with a replicated value too.
@@ -151,20 +177,30 @@ class Inference {
         if (pa && (pb || b.is(AxisLayout::Replicated))) return a;
         if (pb && a.is(AxisLayout::Replicated)) return b;
         const char *what = op == Max ? "max" : "min";
+        if (pa || pb) {  // with a value that is not the same everywhere, or another reduction
+            if ((pa ? b : a).is(AxisLayout::Partial)) settled(pa ? eb : ea, what);
+            mixed(what, ea, a, eb, b);
+        }
         return join(ea, settled(ea, what), eb, settled(eb, what));
     }
 
     ExprLayout selection(const Select *x) const {
         ExprLayout c = settled(x->condition, "a condition"), a = (*this)(x->true_value), b = (*this)(x->false_value);
         bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
-        if ((pa || pb) && c.is(AxisLayout::Replicated)) {
-            if (pa && pb && a.op == b.op) return a;
-            if (pa && a.op == Sum && is_const_zero(x->false_value)) return a;
-            if (pb && b.op == Sum && is_const_zero(x->true_value)) return b;
+        if (pa || pb) {
+            const Expr &arm = pa ? x->true_value : x->false_value, &other = pa ? x->false_value : x->true_value;
+            const ExprLayout &p = pa ? a : b, &q = pa ? b : a;
+            if (!c.is(AxisLayout::Replicated))
+                fail(operand_text(arm, p) + ", and the condition " + to_string(g, x->condition) + " is " + describe(c) +
+                         ": ranks would choose differently.",
+                     reduce_first(arm));
+            if (q.is(AxisLayout::Partial) && p.op == q.op) return p;
+            if (p.op == Sum && is_const_zero(other)) return p;
+            std::string legal = "arms that are both " + describe(p);
+            fail(operand_text(arm, p) + ", and the other arm: " + operand_text(other, q) + "; both must be pending alike.",
+                 legal + (p.op == Sum ? ", or 0; or " : "; or ") + reduce_first(arm));
         }
         ExprLayout arms = join(x->true_value, a, x->false_value, b);
-        if (arms.is(AxisLayout::Partial) && !c.is(AxisLayout::Replicated))
-            return join(x->condition, c, x->true_value, a);
         return join(x->condition, c, arms.kind == a.kind ? x->true_value : x->false_value, arms);
     }
 
@@ -175,11 +211,13 @@ class Inference {
         bool legal = a.op == Sum    ? is_linear_cast(from, to)
                      : a.op == Prod ? from == to
                                     : preserves_values(from, to);
-        if (!legal)
-            fail(operand_text(x->value, a) + "; a cast from " + type_name(from) + " to " + type_name(to) +
-                     " would round each rank's addend.",
-                 reduce_first(x->value));
-        return a;
+        if (legal) return a;
+        bool integers = !from.is_float() && !to.is_float();
+        fail(operand_text(x->value, a) + "; a cast from " + type_name(from) + " to " + type_name(to) +
+                 (integers    ? " is not the same before a reduction that wraps as after it." :
+                  a.op == Sum ? " would round each rank's addend." :
+                                " would change values before they are reduced."),
+             reduce_first(x->value));
     }
 
     ExprLayout read(const Call *c) const {
@@ -193,7 +231,10 @@ class Inference {
             ExprLayout l = settled(i, "an index");
             if (!l.is(AxisLayout::Replicated) && !t.layout.is_local())
                 fail("index " + to_string(g, i) + " of " + t.name + " is " + describe(l) + ": it differs between ranks.",
-                     "an index that is the same on all ranks, or a local tensor");
+                     (l.is(AxisLayout::Sliced)               ? applied("all_gather", i, AxisLayout::Sliced) + ", or " :
+                      culprit(i, AxisLayout::Local)          ? applied("broadcast", i, AxisLayout::Local, ", root") + ", or " :
+                                                               std::string()) +
+                         "an index that is the same on all ranks, or a local tensor in place of " + t.name);
         }
         ExprLayout r{t.layout.kind(), t.layout.op(), ""};
         int d = t.layout.sliced_dimension();
@@ -202,7 +243,7 @@ class Inference {
             if (r.var.empty())
                 fail(t.name + " is " + to_string(t.layout) + "; its index there, " + to_string(g, idx[d]) +
                          ", is not a bare index, so a rank may not have the element.",
-                     "all_gather(" + t.name + ") first, or a bare index");
+                     "all_gather(" + t.name + ") first, or a Var alone as index " + std::to_string(d));
         }
         return r;
     }
@@ -267,7 +308,7 @@ public:
                 if (!fresh && it->second.first != t.dims[d])
                     fail("index " + v + " ranges over " + to_string(g, it->second.first) + " in " + it->second.second +
                              " and over " + to_string(g, t.dims[d]) + " in " + t.name + ".",
-                         "one index for one extent");
+                         "an index of its own for each, or tensors that are declared with the same extent");
             }
         });
         Dims dims;
@@ -276,6 +317,9 @@ public:
                 dims.push_back(known[names[i]].first);
             else if (i < declared.size())
                 dims.push_back(declared[i]);
+            else if (names == n.rvars)
+                fail("nothing that is reduced uses index " + names[i] + ", so it has no extent.",
+                     "reduce over indices that an operand uses");
             else
                 fail("no operand gives index " + names[i] + " an extent.",
                      "declare the tensor with its extents: Tensor " + n.name + "{\"" + n.name + "\", type, {extents}}");
@@ -304,7 +348,11 @@ public:
             if (m.slice >= int(n.vars.size()))
                 fail("dimension " + std::to_string(m.slice) + " does not exist.", "0 to " + std::to_string(int(n.vars.size()) - 1));
             if (l.is(AxisLayout::Replicated) || (l.is(AxisLayout::Sliced) && l.var == n.vars[m.slice])) return sliced(m.slice);
-            fail(operand_text(n.source, l) + "; only a replicated value has slices to take.", "");
+            fail(operand_text(n.source, l) + "; only a replicated value has slices to take.",
+                 l.is(AxisLayout::Partial) ? applied("reduce_scatter", n.source, l.kind, ", " + std::to_string(m.slice)) :
+                 l.is(AxisLayout::Sliced)  ? "slice_of(x, " + std::to_string(m.slice) + ") of x = " + applied("all_gather", n.source, l.kind) :
+                                             "slice_of(x, " + std::to_string(m.slice) + ") of x = " +
+                                                applied("broadcast", n.source, l.kind, ", root"));
         }
         if (!l.is(AxisLayout::Sliced)) return of_kind(l);
         for (size_t d = 0; d < n.vars.size(); d++)
@@ -318,7 +366,7 @@ public:
     Layout operator()(const Blocks &b, const ExprLayout &l) const {
         if (l.is(AxisLayout::Sliced) && l.var != n.rvars[b.split])
             fail("the blocks of this reduction are over " + n.rvars[b.split] + ", but " + operand_text(n.source, l) + ".",
-                 "sum_over({...}, ...).blocks(" + l.var + ")");
+                 "blocks over the sliced index, .blocks(" + l.var + "); or " + applied("all_gather", n.source, AxisLayout::Sliced));
         if (l.is(AxisLayout::Partial)) return reduced(l, b.op);
         if (l.is(AxisLayout::Sliced) || (b.slice == 0 && l.is(AxisLayout::Replicated))) return sliced(0);
         return of_kind(l);
@@ -330,7 +378,12 @@ public:
     Layout pending(const char *what, const ExprLayout &l, const Layout &result) const {
         if (!l.is(AxisLayout::Partial))
             fail(operand_text(n.source, l) + "; " + what + " needs a pending reduction, partial(op).",
-                 "an operand that is partial(Sum), partial(Max), partial(Min) or partial(Prod)");
+                 l.is(AxisLayout::Replicated) ? n.as<ReduceScatter>() ?
+                                                applied("slice_of", n.source, l.kind, ", " + std::to_string(n.as<ReduceScatter>()->dim)) :
+                                                "the operand itself: it is the same on all ranks" :
+                 l.is(AxisLayout::Sliced)     ? applied("all_gather", n.source, l.kind) + ", for the whole of it on every rank" :
+                                                "an operand that is partial(Sum), partial(Prod), partial(Max) or partial(Min), or " +
+                                                    applied("broadcast", n.source, l.kind, ", root"));
         return result;
     }
     void check_dimension(int d, const char *what) const {
@@ -343,13 +396,16 @@ public:
         return pending("all_reduce", l, replicated);
     }
     Layout operator()(const ReduceScatter &r, const ExprLayout &l) const {
+        pending("reduce_scatter", l, replicated);
         check_dimension(r.dim, "reduce_scatter");
-        return pending("reduce_scatter", l, sliced(r.dim));
+        return sliced(r.dim);
     }
     Layout operator()(const AllGather &a, const ExprLayout &l) const {
         if (!l.is(AxisLayout::Sliced))
             fail(operand_text(n.source, l) + "; all_gather needs a sliced operand.",
-                 l.is(AxisLayout::Partial) ? reduce_first(n.source) : "an operand that is sliced(d)");
+                 l.is(AxisLayout::Partial)    ? applied("all_reduce", n.source, l.kind) :
+                 l.is(AxisLayout::Replicated) ? "the operand itself: it is the same on all ranks" :
+                                                applied("broadcast", n.source, l.kind, ", root"));
         check_dimension(a.dim, "all_gather");
         return replicated;
     }
@@ -357,9 +413,9 @@ public:
         if (b.root < 0) fail("rank " + std::to_string(b.root) + " does not exist.", "a root from 0 to ranks() - 1");
         if (!l.is(AxisLayout::Local))
             fail(operand_text(n.source, l) + "; broadcast needs a local operand.",
-                 l.is(AxisLayout::Replicated) ? "use the operand itself: it is the same on all ranks" :
-                 l.is(AxisLayout::Sliced)     ? "all_gather it" :
-                                                reduce_first(n.source));
+                 l.is(AxisLayout::Replicated) ? "the operand itself: it is the same on all ranks" :
+                 l.is(AxisLayout::Sliced)     ? applied("all_gather", n.source, l.kind) :
+                                                applied("all_reduce", n.source, l.kind));
         return replicated;
     }
     Layout operator()(const ArgumentValue &, const ExprLayout &) const {
@@ -406,32 +462,44 @@ void check_results(const Graph &g) {
         const Argument &a = g.arguments[r.argument];
         const Node &v = g.at(r.node);
         std::string what = a.access == Access::Output ? "output " : "argument ";
+        // The value is a tensor of its own, the definition of the output itself, or an unnamed one in update(a, ...).
+        bool own = v.name == a.name, unnamed = v.name == a.name + ".new";
+        std::string value = own ? "its definition" : unnamed ? "its new value" : v.name;
+        std::string t = own || unnamed ? "t" : v.name;
         auto refuse = [&](const std::string &why, const std::string &legal) {
-            throw Error("In program " + g.program + ": " + what + a.name + " cannot take the value of " + v.name + ".\n  " + why +
-                        (legal.empty() ? "" : "\nLegal: " + legal));
+            throw Error("In program " + g.program + ": " + what + a.name + " cannot take the value of " + definition_text(g, v) +
+                        ".\n  " + why + "\nLegal: " + legal);
         };
         if (v.type != a.type)
-            refuse(a.name + " is " + type_name(a.type) + ", " + v.name + " is " + type_name(v.type) + ".",
-                   "cast<" + cpp_type_name(a.type) + ">(...) in the definition of " + v.name);
+            refuse(a.name + " is " + type_name(a.type) + ", " + value + " is " + type_name(v.type) + ".",
+                   "cast<" + cpp_type_name(a.type) + ">(...)");
         if (v.dims != a.dims) {
             auto text = [&](const Dims &dims) {
                 std::string s;
                 for (auto &d : dims) s += (s.empty() ? "" : ", ") + to_string(g, d);
                 return "{" + s + "}";
             };
-            refuse(a.name + " has extents " + text(a.dims) + ", " + v.name + " has " + text(v.dims) + ".", "");
+            refuse(a.name + " has extents " + text(a.dims) + ", " + value + " has " + text(v.dims) + ".",
+                   "a value with extents " + text(a.dims));
         }
         bool into_local = a.layout.is_local() && v.layout.is_replicated();
         if (v.layout == a.layout || into_local) continue;
-        std::string legal = v.layout.is_partial() && a.layout.is_replicated()  ? "all_reduce(" + v.name + ")" :
-                            v.layout.is_partial() && a.layout.is_sliced()      ? "reduce_scatter(" + v.name + ", " +
-                                                                                std::to_string(a.layout.sliced_dimension()) + ")" :
-                            v.layout.is_sliced() && a.layout.is_replicated()   ? "all_gather(" + v.name + ")" :
-                            v.layout.is_replicated() && a.layout.is_sliced()   ? "slice_of(" + v.name + ", " +
-                                                                                std::to_string(a.layout.sliced_dimension()) + ")" :
-                            v.layout.is_local() && a.layout.is_replicated()    ? "broadcast(" + v.name + ", root)" :
-                                                                                 "declare " + a.name + " as " + to_string(v.layout);
-        refuse(a.name + " is " + to_string(a.layout) + ", " + v.name + " is " + to_string(v.layout) + ".", legal);
+        std::string d = std::to_string(a.layout.sliced_dimension()), legal;
+        if (own) legal = "with t in place of " + a.name + " on the left: ";
+        std::string whole = v.layout.is_partial() ? "all_reduce(" + t + ")" :
+                            v.layout.is_sliced()  ? "all_gather(" + t + ")" :
+                            v.layout.is_local()   ? "broadcast(" + t + ", root)" :
+                                                    "";
+        if (a.layout.is_replicated() || (a.layout.is_local() && !whole.empty()))
+            legal += a.name + " = " + whole + "; or ";
+        else if (a.layout.is_sliced() && v.layout.is_partial())
+            legal += a.name + " = reduce_scatter(" + t + ", " + d + "); or ";
+        else if (a.layout.is_sliced())
+            legal += a.name + " = slice_of(" + (whole.empty() ? t : "x") + ", " + d + ")" + (whole.empty() ? "" : ", x = " + whole) + "; or ";
+        else
+            legal = "";
+        refuse(a.name + " is " + to_string(a.layout) + ", " + value + " is " + to_string(v.layout) + ".",
+               legal + "declare " + a.name + " as " + to_string(v.layout));
     }
 }
 

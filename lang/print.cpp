@@ -58,6 +58,11 @@ class Printer {
         }
         std::string name = c->name;
         if (name == "stretto_random" && is_const(c->args[1], -1)) return "random(" + print(c->args[0], Ternary) + ")";
+        if (name == "stretto_random" && c->args.size() > 2) {
+            std::string indices = arguments({c->args.begin() + 2, c->args.end()});
+            return "random(" + print(c->args[0], Ternary) + ", " + print(c->args[1], Ternary) + ", {" +
+                   indices.substr(1, indices.size() - 2) + "})";
+        }
         for (const char *suffix : {"_f16", "_bf16", "_f32", "_f64"}) {
             std::string s = suffix;
             if (name.size() > s.size() && name.compare(name.size() - s.size(), s.size(), s) == 0)
@@ -161,7 +166,7 @@ std::string right_side(const Graph &g, const Node &n) {
         return "block of " + over((suffix + (b->any_order ? ".any_order()" : "")).c_str(), b->op, n.rvars, value);
     }
     if (auto *f = n.as<Fold>()) return "fold of " + over("", f->op, n.rvars, value);
-    std::string type = n.type == n.value.type() ? "" : ", " + type_name(n.type);
+    std::string type = n.type == n.source.type() ? "" : ", " + type_name(n.type);
     if (n.as<AllReduce>()) return "all_reduce(" + operand(g, n) + type + ")";
     if (auto *r = n.as<ReduceScatter>()) return "reduce_scatter(" + operand(g, n) + ", " + std::to_string(r->dim) + type + ")";
     if (n.as<AllGather>()) return "all_gather(" + operand(g, n) + ")";
@@ -175,11 +180,15 @@ std::string to_string(const Graph &g, const Expr &e) {
     return Printer(g).print(e, Ternary);
 }
 
+std::string definition_text(const Graph &g, const Node &n) {
+    if (n.is_argument()) return n.name;
+    std::string left = n.name + (n.is_communication() ? "" : "(" + names(n.vars) + ")");
+    return left + " = " + right_side(g, n);
+}
+
 std::string to_string(const Graph &g, const Node &n) {
-    std::string left = n.name + (n.is_argument() || n.is_communication() ? "" : "(" + names(n.vars) + ")");
-    std::string what = n.is_argument() ? left : left + " = " + right_side(g, n);
     std::ostringstream o;
-    o << std::left << std::setw(60) << what << "   " << to_string(n.layout) << " " << type_name(n.type) << extents(g, n.dims);
+    o << std::left << std::setw(60) << definition_text(g, n) << "   " << to_string(n.layout) << " " << type_name(n.type) << extents(g, n.dims);
     return o.str();
 }
 

@@ -6,7 +6,9 @@ namespace stretto {
 
 // p(i) - c1 * m1(i), with the names of the graph.
 std::string to_string(const Graph &, const Expr &);
-// avg(i) = gsum(i) / ranks()        replicated float32[n]
+// avg(i) = gsum(i) / ranks()
+std::string definition_text(const Graph &, const Node &);
+// The same, with what it is: avg(i) = gsum(i) / ranks()        replicated float32[n]
 std::string to_string(const Graph &, const Node &);
 // Arguments, nodes, results.
 std::string to_string(const Graph &);

@@ -12,6 +12,7 @@ using namespace Halide::Internal;
 thread_local Recorder *Recorder::open = nullptr;
 
 void ArgumentBase::record(const ArgumentRef &r) {
+    check_name(r.name, "argument");
     ref = r;
     if (!ref.range) ref.range = std::make_shared<std::pair<double, double>>(0, 0);
     if (Recorder::open) Recorder::open->arguments.push_back(ref);
@@ -100,7 +101,8 @@ class Builder {
     void collect(const DefinitionPtr &d) {
         if (!visited.insert(d.get()).second) return;
         if (!d->defined) {
-            if (!d->argument) fail(d->name + " is not defined.");
+            if (!d->argument)
+                fail(d->name + " is not defined.\nLegal: " + d->name + "(i, ...) = ... or " + d->name + " = all_reduce(...)");
             bool listed = std::any_of(arguments.begin(), arguments.end(), [&](auto &a) { return a.definition == d; });
             if (!listed) fail(d->name + " is read but is not among the program's arguments.\nLegal: add it to the arguments");
             return;
@@ -145,7 +147,8 @@ class Builder {
             for (auto &v : used) {
                 if (std::find(r.rvars.begin(), r.rvars.end(), v) != r.rvars.end()) continue;
                 if (std::find(user.vars.begin(), user.vars.end(), v) == user.vars.end())
-                    fail(user.name + ": index " + v + " is neither reduced nor on the left side.");
+                    fail(user.name + ": index " + v + " is neither reduced nor on the left side.\nLegal: reduce over it too, or put it "
+                         "on the left side");
             }
             for (auto &v : user.vars)
                 if (std::find(used.begin(), used.end(), v) != used.end()) r.vars.push_back(v);
@@ -187,6 +190,36 @@ class Builder {
         });
     }
 
+    void check_extents(const std::string &name, const Dims &declared, const Dims &defined) const {
+        if (declared == defined) return;
+        auto list = [&](const Dims &dims) {
+            std::string s;
+            for (auto &x : dims) s += (s.empty() ? "" : ", ") + to_string(g, x);
+            return "{" + s + "}";
+        };
+        fail(name + " is declared with the extents " + list(declared) + ", and its definition has " + list(defined) +
+             ".\nLegal: the same extents in both");
+    }
+
+    // Scalars are arguments; a size that no tensor has is a parameter of the program.
+    void check_symbols(const Expr &e, const std::string &where) {
+        struct Symbols : IRVisitor {
+            using IRVisitor::visit;
+            std::vector<Symbol> all;
+            void visit(const Variable *v) override {
+                all.push_back(symbol_of(Expr(v)));
+            }
+        } symbols;
+        e.accept(&symbols);
+        for (auto &s : symbols.all) {
+            auto is = [&](const Argument &a) { return a.scalar && a.name == s.name; };
+            if (s.kind == Symbol::Scalar && std::none_of(g.arguments.begin(), g.arguments.end(), is))
+                fail(s.name + " is read in " + where + " but is not among the program's arguments.\nLegal: add it to the arguments");
+            if (s.kind == Symbol::Size && std::find(g.sizes.begin(), g.sizes.end(), s.name) == g.sizes.end())
+                g.sizes.push_back(s.name);
+        }
+    }
+
     void add_node(const DefinitionPtr &d) {
         Node n;
         n.name = d->name;
@@ -195,14 +228,13 @@ class Builder {
         n.vars = d->vars;
         if (d->declared) n.dims = dims_of(*d);
         for (auto &v : n.vars)
-            if (v.find('.') != std::string::npos) fail(d->name + ": '" + v + "' cannot be the name of an index.");
+            if (v.find('.') != std::string::npos) fail(d->name + ": '" + v + "' cannot be the name of an index.\nLegal: letters, digits and '_'");
         n.source = hoist_reductions(to_accesses(d->value), n, n.as<Map>() && n.as<Map>()->slice < 0);
         // A definition that is one reduction, of the same indices, is that node.
         const Call *c = as_access(n.source);
         if (c && g.at(accessed(c)).name == n.name) {
             Node &r = g.at(accessed(c));
-            if (!n.dims.empty() && r.dims != n.dims)
-                fail(n.name + " is declared with other extents than its definition has.");
+            if (!n.dims.empty()) check_extents(n.name, n.dims, r.dims);
             node_of[d.get()] = r.id;
             return;
         }
@@ -213,14 +245,7 @@ class Builder {
         Dims declared = n.dims;
         NodeId id = g.add(n).id;
         infer_node(g, id);
-        if (!declared.empty() && g.at(id).dims != declared) {
-            auto list = [&](const Dims &dims) {
-                std::string s;
-                for (auto &x : dims) s += (s.empty() ? "" : ", ") + to_string(g, x);
-                return "{" + s + "}";
-            };
-            fail(n.name + " is declared with the extents " + list(declared) + ", and its definition has " + list(g.at(id).dims) + ".");
-        }
+        if (!declared.empty()) check_extents(n.name, declared, g.at(id).dims);
         node_of[d.get()] = id;
     }
 
@@ -285,7 +310,9 @@ public:
                 if (x.layout.is_sliced() && (d < 0 || d >= int(x.dims.size())))
                     fail(a.name + " is declared " + stretto::to_string(x.layout) + " but has " + std::to_string(x.dims.size()) +
                          (x.dims.size() == 1 ? " dimension." : " dimensions.") +
-                         (x.dims.empty() ? "" : "\nLegal: sliced(0) to sliced(" + std::to_string(x.dims.size() - 1) + ")"));
+                         (x.dims.empty()     ? "\nLegal: replicated, partial(op) or local" :
+                          x.dims.size() == 1 ? "\nLegal: sliced(0)" :
+                                               "\nLegal: sliced(0) to sliced(" + std::to_string(x.dims.size() - 1) + ")"));
                 if (a.access != Access::Output) {
                     Node n;
                     n.name = a.name;
@@ -310,13 +337,21 @@ public:
             }
         }
         std::stable_sort(definitions.begin(), definitions.end(), [](auto &a, auto &b) { return a->ordinal < b->ordinal; });
-        for (auto &d : definitions) add_node(d);
+        for (auto &d : definitions) {
+            if (names.count(d->name) && g.find_argument(d->name)->scalar)
+                fail("a tensor and a scalar argument are both called " + d->name + ".\nLegal: a name of its own for each");
+            if (std::find(g.sizes.begin(), g.sizes.end(), d->name) != g.sizes.end())
+                fail("a tensor and a size are both called " + d->name + ".\nLegal: a name of its own for each");
+            add_node(d);
+        }
         for (size_t i = 0; i < arguments.size(); i++) {
             auto &a = arguments[i];
             if (a.update && *a.update) g.results.push_back({ArgumentId(i), value_node(*a.update, a.name)});
             if (a.access == Access::Output) g.results.push_back({ArgumentId(i), node_of.at(a.definition.get())});
         }
         if (g.results.empty()) fail("it has no result.\nLegal: an Output argument, or update(inout, value)");
+        for (auto &n : g.nodes)
+            if (!n.is_argument()) check_symbols(n.source, definition_text(g, n));
         for (auto &n : g.nodes) derive_value(n);
         g.tidy();
         infer(g);
@@ -326,7 +361,7 @@ public:
 
     void add(const Requirement &r) {
         if (!r.condition.type().is_bool())
-            fail("require(..., \"" + r.text + "\"): the condition is a " + type_name(r.condition.type()) + ", not a comparison.");
+            fail("require(..., \"" + r.text + "\"): the condition is a " + type_name(r.condition.type()) + ".\nLegal: a comparison, as in beta < 1");
         bool reads = false;
         map_calls(r.condition, [&](const Call *c, auto &) -> Expr {
             reads |= bool(referenced(Expr(c)));
@@ -335,6 +370,10 @@ public:
         if (reads || has_index(r.condition))
             fail("require(..., \"" + r.text + "\") reads a tensor or an index; it is checked before any of them is computed.\n"
                  "Legal: conditions on scalar arguments, sizes and ranks()");
+        if (uses_rank(r.condition))
+            fail("require(..., \"" + r.text + "\") uses rank(): ranks would disagree on whether the call fails.\n"
+                 "Legal: conditions on scalar arguments, sizes and ranks()");
+        check_symbols(r.condition, "require(..., \"" + r.text + "\")");
         g.requirements.push_back({expand_functions(widen_float16(r.condition)), r.text});
     }
 };

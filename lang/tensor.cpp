@@ -2,6 +2,7 @@
 #include "lang/expand.h"
 #include "lang/program.h"
 #include <algorithm>
+#include <cstring>
 #include <regex>
 
 namespace stretto {
@@ -23,13 +24,6 @@ struct DefinitionName : StringImm {
 };
 
 thread_local int definitions_made = 0;
-
-void check_name(const std::string &name, const char *what) {
-    static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
-    if (!std::regex_match(name, legal))
-        throw Error(std::string("'") + name + "' cannot be the name of a " + what +
-                    ".\nLegal: letters, digits and '_', not beginning with a digit");
-}
 
 void begin_definition(Definition &d) {
     if (d.argument)
@@ -66,7 +60,7 @@ Type accumulator_for(const Type &operand, const Type &result) {
 }
 
 std::string parameter_error(const std::string &name, const std::string &text, const std::string &legal) {
-    return "parameter " + name + ": '" + text + "' is not a value it can take.\nLegal: " + name + "=" + legal;
+    return "parameter " + name + ": '" + text + "' is not a value it can take.\nLegal: " + legal;
 }
 
 template<class T, class F>
@@ -80,7 +74,23 @@ void parse_number(const std::string &name, const std::string &text, T &value, co
     if (used != text.size() || text.empty()) throw Error(parameter_error(name, text, legal));
 }
 
+[[noreturn]] void not_defined_yet(const std::string &name) {
+    throw Error(name + " is used before it is defined.\nLegal: define it first, " + name + "(i, ...) = ... or " + name +
+                " = all_reduce(...)");
+}
+
+std::string count(size_t n, const char *one, const char *more) {
+    return std::to_string(n) + " " + (n == 1 ? one : more);
+}
+
 }  // namespace
+
+void check_name(const std::string &name, const char *what) {
+    static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
+    if (!std::regex_match(name, legal))
+        throw Error(std::string("'") + name + "' cannot be the name of " + (strchr("aeiou", *what) ? "an " : "a ") + what +
+                    ".\nLegal: letters, digits and '_', not beginning with a digit");
+}
 
 GeneratorParamBase::GeneratorParamBase(const std::string &name) : name(name) {
     check_name(name, "parameter");
@@ -97,20 +107,20 @@ void parse_parameter(const std::string &name, const std::string &text, Type &t) 
     }
 }
 void parse_parameter(const std::string &name, const std::string &text, bool &v) {
-    if (text != "true" && text != "false") throw Error(parameter_error(name, text, "true or " + name + "=false"));
+    if (text != "true" && text != "false") throw Error(parameter_error(name, text, name + "=true, " + name + "=false"));
     v = text == "true";
 }
 void parse_parameter(const std::string &name, const std::string &text, int &v) {
-    parse_number(name, text, v, "an integer", [](const std::string &s, size_t *n) { return std::stoi(s, n); });
+    parse_number(name, text, v, "integers of 32 bits", [](const std::string &s, size_t *n) { return std::stoi(s, n); });
 }
 void parse_parameter(const std::string &name, const std::string &text, int64_t &v) {
-    parse_number(name, text, v, "an integer", [](const std::string &s, size_t *n) { return std::stoll(s, n); });
+    parse_number(name, text, v, "integers of 64 bits", [](const std::string &s, size_t *n) { return std::stoll(s, n); });
 }
 void parse_parameter(const std::string &name, const std::string &text, float &v) {
-    parse_number(name, text, v, "a number", [](const std::string &s, size_t *n) { return std::stof(s, n); });
+    parse_number(name, text, v, "numbers that a float holds, as 0.5", [](const std::string &s, size_t *n) { return std::stof(s, n); });
 }
 void parse_parameter(const std::string &name, const std::string &text, double &v) {
-    parse_number(name, text, v, "a number", [](const std::string &s, size_t *n) { return std::stod(s, n); });
+    parse_number(name, text, v, "numbers that a double holds, as 0.5", [](const std::string &s, size_t *n) { return std::stod(s, n); });
 }
 std::string parameter_text(const Type &t) {
     return type_name(t);
@@ -168,20 +178,23 @@ Size::Size(const std::string &name) : n(name) {
 Type Definition::element_type() const {
     if (defined) return type;
     if (declared) return declared_type.get();
-    throw Error(name + " is used before it is defined.");
+    not_defined_yet(name);
 }
 
 int Definition::dimensions() const {
     if (defined) return int(vars.size());
     if (declared) return int(extents.size());
-    throw Error(name + " is used before it is defined.");
+    not_defined_yet(name);
 }
 
 Expr reference(const DefinitionPtr &d, const std::vector<Expr> &indices) {
-    if (!d->defined && !d->argument) throw Error(d->name + " is used before it is defined.");
-    if (int(indices.size()) != d->dimensions())
-        throw Error(d->name + " has " + std::to_string(d->dimensions()) + (d->dimensions() == 1 ? " dimension, " : " dimensions, ") +
-                    std::to_string(indices.size()) + (indices.size() == 1 ? " index is given." : " indices are given."));
+    if (!d->defined && !d->argument) not_defined_yet(d->name);
+    if (int(indices.size()) != d->dimensions()) {
+        std::string legal;
+        for (int k = 0; k < d->dimensions(); k++) legal += (k ? ", " : "") + default_index(k);
+        throw Error(d->name + " has " + count(size_t(d->dimensions()), "dimension", "dimensions") + ", " +
+                    count(indices.size(), "index is", "indices are") + " given.\nLegal: " + d->name + "(" + legal + ")");
+    }
     std::vector<Expr> args{DefinitionName::make(d)};
     for (auto &i : indices) {
         if (i.type().is_float())
@@ -210,8 +223,8 @@ void TensorRef::operator=(const Expr &value) const {
         vars.push_back(v);
     }
     if (d->declared && vars.size() != d->extents.size())
-        throw Error(d->name + " is declared with " + std::to_string(d->extents.size()) + " dimensions and defined with " +
-                    std::to_string(vars.size()) + ".");
+        throw Error(d->name + " is declared with " + count(d->extents.size(), "dimension", "dimensions") + " and defined with " +
+                    std::to_string(vars.size()) + ".\nLegal: as many indices on the left as extents in the declaration");
     d->op = Map{};
     d->vars = vars;
     d->value = value;

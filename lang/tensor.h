@@ -13,12 +13,14 @@ using Halide::acos;
 using Halide::asin;
 using Halide::atan;
 using Halide::atan2;
+using Halide::bfloat16_t;
 using Halide::cast;
 using Halide::ceil;
 using Halide::clamp;
 using Halide::cos;
 using Halide::cosh;
 using Halide::exp;
+using Halide::float16_t;
 using Halide::floor;
 using Halide::log;
 using Halide::max;
@@ -177,6 +179,9 @@ struct Definition {
     int dimensions() const;     // likewise
 };
 using DefinitionPtr = std::shared_ptr<Definition>;
+
+// Throws an Error unless the name is letters, digits and '_', not beginning with a digit. what: "tensor", "size", ...
+void check_name(const std::string &name, const char *what);
 
 // A read of a definition, before there is a graph.
 Expr reference(const DefinitionPtr &, const std::vector<Expr> &indices);
