@@ -9,7 +9,7 @@ using namespace stretto::test;
 
 namespace {
 
-constexpr int ranks_here = 8, calls = 500, batches = 9;
+constexpr int ranks_here = 8, calls = 200, batches = 7;
 constexpr double most_us = 50;
 
 struct OneElement {
