@@ -107,7 +107,7 @@ int main() {
     });
     // Rank r has row block r of x and column block r of z: an outer product would need blocks that
     // no rank has.
-    refused("two indices sliced at once", {"two indices", "all_gather one of the operands"}, [&] {
+    refused("two indices sliced at once", {"two indices, b (x(b)", "all_gather"}, [&] {
         Input<Tensor> x{"x", f32, {B}, sliced(0)}, z{"z", f32, {H}, sliced(0)};
         Tensor o{"o"};
         Output<Tensor> outer{"outer", f32, {B, H}, sliced(0)};
