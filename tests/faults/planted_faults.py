@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Plants one fault at a time in a copy of the sources, rebuilds, and expects a named check to fail.
+
+usage: planted_faults.py BUILD [NAME ...]     BUILD: a scratch folder for the copy and its build (kept for the next run)
+
+A fault is one piece of text that is replaced in one file; it must occur exactly once. Needs a configured environment as
+./run build leaves it (STRETTO_HALIDE_ROOT, or build/venv in the project).
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHECK = ["apps/adam/adam_generator", "-g", "adam", "schedule=fused", "--check", "1,2,3,4"]
+
+# name, file, text, replacement, target to build, command that must fail
+FAULTS = [
+    ("add_order", "lower/kernel_body.cpp", "Expr sum = addend(n, 0);\n    for (int k = 1; k < addends.ranks; k++) sum = combine(reduce_op_of(n), sum, addend(n, k));",
+     "Expr sum = addend(n, addends.ranks - 1);\n    for (int k = addends.ranks - 1; k-- > 0;) sum = combine(reduce_op_of(n), sum, addend(n, k));",
+     "adam_generator", CHECK),
+    ("local_for_global_index", "collectives/geometry.h", "dim[j].min = int32_t(box.lo[d])", "dim[j].min = 0",
+     "adam_generator", CHECK),
+    ("dropped_leave", "lower/barriers.cpp", "(two_phase ? l.leave_two_phase : l.leave_one_shot) = pass(caller);", "pass(caller);",
+     "adam_generator", CHECK),
+    ("dropped_barrier", "lower/barriers.cpp", "(two_phase ? s.barrier_two_phase : s.barrier_one_shot) = pass(accesses(s));",
+     "pass(accesses(s));", "test_lower_verify", ["tests/lower/test_lower_verify"]),
+    ("swapped_slices", "collectives/geometry.h", "inline Block block_of(int64_t n, int rank, int ranks) {",
+     "inline Block block_of(int64_t n, int rank, int ranks) {\n    rank = ranks - 1 - rank;", "adam_generator", CHECK),
+    ("signal_before_the_copies", "collectives/sweep_shared.cpp", "if (!store.all) continue;", "if (store.all) continue;",
+     "adam_generator", CHECK),
+    ("stale_plan_scalar", "collectives/executor.cpp", "if (plan.scalar_kernel < 0) return STRETTO_OK;",
+     "if (plan.scalar_kernel < 0 || comm_.stats.calls > 1) return STRETTO_OK;", "test_cases_step_counter",
+     ["tests/cases/test_cases_step_counter"]),
+    ("first_flag", "collectives/instance.cpp", "turn == 0 ? &in.first : &in.first_of_others",
+     "turn == 1 ? &in.first : &in.first_of_others", "adam_generator", CHECK),
+    ("unfused_multiply_add", "lower/contract.cpp", "return acc + strict_float(m->a) * strict_float(m->b);",
+     "return strict_float(acc + m->a * m->b);", "test_lower_contraction", ["tests/lower/test_lower_contraction"]),
+    ("tuple_reads_hidden", "lower/kernels.cpp", "values = visible(values, body.elements_read());", "",
+     "adam_generator", CHECK),
+    ("nan_dropped_by_max", "lang/expand.cpp", "select(first || differs_from_itself(a), a, b)", "select(first, a, b)",
+     "test_lower_same_bits", ["tests/cases/test_cases_nan"]),
+    ("remainder_bank_lost", "lower/kernels.cpp", "fold.push_back(combine(op, a(i), b(i)));", "fold.push_back(a(i) + 0.0f);",
+     "test_lower_same_bits", ["tests/lower/test_lower_same_bits"]),
+]
+
+
+def run(command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    scratch = pathlib.Path(sys.argv[1]).resolve()
+    wanted = sys.argv[2:]
+    copy, build = scratch / "tree", scratch / "build"
+    copy.mkdir(parents=True, exist_ok=True)
+    files = run(["git", "ls-files"], cwd=ROOT).stdout.split("\n")
+    for name in filter(None, files):  # copy what changed, so that an earlier build is used again
+        source, target = ROOT / name, copy / name
+        if not source.is_file():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != source.read_bytes():
+            shutil.copyfile(source, target)
+            shutil.copymode(source, target)
+    environment = dict(os.environ)
+    if "STRETTO_HALIDE_ROOT" not in environment:
+        found = list((ROOT / "build" / "venv").glob("lib/python3*/site-packages/halide"))
+        if found:
+            environment["STRETTO_HALIDE_ROOT"] = str(found[0])
+    configure = run(["cmake", "-S", str(copy), "-B", str(build), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"], env=environment)
+    if configure.returncode:
+        sys.exit(configure.stdout)
+
+    def make(target):
+        result = run(["ninja", "-C", str(build), target])
+        if result.returncode:
+            print(result.stdout[-3000:])
+        return result.returncode == 0
+
+    missed = 0
+    for name, file, text, replacement, target, command in FAULTS:
+        if wanted and name not in wanted:
+            continue
+        path = copy / file
+        original = path.read_text()
+        if original.count(text) != 1:
+            print(f"{name}: '{text}' occurs {original.count(text)} times in {file}")
+            missed += 1
+            continue
+        targets = {target, pathlib.Path(command[0]).name}
+        if not all(make(t) for t in targets):
+            sys.exit(f"{name}: the copy does not build without the fault")
+        clean = run([str(build / command[0])] + command[1:], timeout=600)
+        path.write_text(original.replace(text, replacement))
+        try:
+            built = all(make(t) for t in targets)
+            faulty = run([str(build / command[0])] + command[1:], timeout=600) if built else None
+        finally:
+            path.write_text(original)
+        caught = built and clean.returncode == 0 and faulty.returncode != 0
+        missed += not caught
+        said = faulty.stdout.strip().split("\n")[-1][:100] if faulty and faulty.stdout.strip() else ""
+        print(f"{name}: {'caught by' if caught else 'NOT CAUGHT by'} {' '.join(command)}: {said}", flush=True)
+    print(f"{missed} faults missed")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
