@@ -36,11 +36,13 @@ struct Product {
 #if defined(__x86_64__)
 // Twelve chains hide a latency of 4 cycles on two units. One statement a chain, since an array would be kept in memory; the
 // empty asm keeps the compiler from computing the result. Returns the operations.
-#define STRETTO_CHAINS(f)                                                                        \
+#define STRETTO_CHAINS(f)                                                                           \
     a0 = f(a0), a1 = f(a1), a2 = f(a2), a3 = f(a3), a4 = f(a4), a5 = f(a5), a6 = f(a6), a7 = f(a7), \
-    a8 = f(a8), a9 = f(a9), a10 = f(a10), a11 = f(a11);                                          \
-    asm volatile("" : "+v"(a0), "+v"(a1), "+v"(a2), "+v"(a3), "+v"(a4), "+v"(a5));               \
-    asm volatile("" : "+v"(a6), "+v"(a7), "+v"(a8), "+v"(a9), "+v"(a10), "+v"(a11))
+    a8 = f(a8), a9 = f(a9), a10 = f(a10), a11 = f(a11);                                             \
+    asm volatile(""                                                                                 \
+                 : "+v"(a0), "+v"(a1), "+v"(a2), "+v"(a3), "+v"(a4), "+v"(a5));                     \
+    asm volatile(""                                                                                 \
+                 : "+v"(a6), "+v"(a7), "+v"(a8), "+v"(a9), "+v"(a10), "+v"(a11))
 __attribute__((target("avx512f,fma"))) double multiply_adds_512(int count) {
     __m512 x = _mm512_set1_ps(0.5f), y = _mm512_set1_ps(1);
     __m512 a0 = y, a1 = y, a2 = y, a3 = y, a4 = y, a5 = y, a6 = y, a7 = y, a8 = y, a9 = y, a10 = y, a11 = y;
