@@ -108,13 +108,11 @@ std::vector<Expr> visible(std::vector<Expr> values, const std::vector<Expr> &ele
     return values;
 }
 
-Module compile_kernel(Halide::Func out, const KernelArguments &a, const std::string &name, const Target &t) {
-    return Halide::Pipeline(out).compile_to_module(a, name, t, LinkageType::ExternalPlusArgv);
-}
-
 Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArguments &a, const std::string &name,
-                       const Target &t) {
-    return Halide::Pipeline(outs).compile_to_module(a, name, t, LinkageType::ExternalPlusArgv);
+                       const Target &t, bool checked) {
+    Target how = t;
+    if (!checked) how.set_feature(Target::NoAsserts);
+    return Halide::Pipeline(outs).compile_to_module(a, name, how, LinkageType::ExternalPlusArgv);
 }
 
 Module link_kernels(const std::string &name, const std::vector<Module> &kernels, const std::vector<std::string> &kernel_names,

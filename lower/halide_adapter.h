@@ -26,9 +26,9 @@ Expr load(const Halide::Parameter &, const std::vector<Expr> &halide_indices);
 // and whose arms are equal. The simplifier removes the select.
 std::vector<Expr> visible(std::vector<Expr> values, const std::vector<Expr> &elements_read);
 
-Halide::Module compile_kernel(Halide::Func out, const KernelArguments &, const std::string &name, const Halide::Target &);
+// `checked`: with Halide's own checks of arguments and bounds.
 Halide::Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArguments &, const std::string &name,
-                               const Halide::Target &);
+                               const Halide::Target &, bool checked);
 
 // One module of all kernels with `int NAME_dispatch(int kernel, void **argv)`, which calls kernel number `kernel`.
 Halide::Module link_kernels(const std::string &name, const std::vector<Halide::Module> &kernels,

@@ -66,9 +66,12 @@ const Halide::Parameter &KernelBody::parameter(const plan::Load &load, const Typ
             return m.slots[slot];
     LoadParameter made{load, {}};
     int slots = load.from() == From::Each && addends.kind == AddendSource::Direct ? addends.ranks : 1;
+    // The tensor's name, which Halide's messages about bounds show to the user.
+    std::string name = load.from() == From::Sum ? "sum" : l.buffers[load.buffer()].name;
+    std::replace(name.begin(), name.end(), '.', '_');
+    name += (load.from() == From::Own ? "_in" : "_of_rank") + std::to_string(loads_made.size());
     for (int k = 0; k < slots; k++)
-        made.slots.push_back(buffer_parameter(t, dimensions, "in" + std::to_string(loads_made.size()) +
-                                                                 (slots > 1 ? "_" + std::to_string(k) : "")));
+        made.slots.push_back(buffer_parameter(t, dimensions, name + (slots > 1 ? "_" + std::to_string(k) : "")));
     loads_made.push_back(made);
     return loads_made.back().slots[slot];
 }

@@ -71,13 +71,24 @@ class Builder {
     std::string next_name() const {
         return prefix + "_k" + std::to_string(kernels.modules.size());
     }
-    std::unique_ptr<plan::KernelT> finish(const KernelBody &body, const KernelArguments &list) {
+    // The executor has checked every argument, so a kernel's own checks say nothing new but where it reads at computed indices.
+    // They take longer than the sums of a small sweep.
+    bool needs_checks(const Stage &s) const {
+        if (s.kind == plan::StageKind::Contract) return true;  // allocates
+        bool computed = false;
+        for (NodeId id : s.nodes)
+            for_each_access(l.graph.at(id).value, [&](const Call *c) {
+                for (auto &i : indices_of(c)) computed |= bare_index(i).empty();
+            });
+        return computed;
+    }
+    std::unique_ptr<plan::KernelT> finish(const Stage &s, const KernelBody &body, const KernelArguments &list) {
         auto k = std::make_unique<plan::KernelT>();
         k->id = int(kernels.modules.size());
         k->scalars = body.scalars;
         k->loads = body.loads();
         std::string name = next_name();
-        kernels.modules.push_back(compile_kernel(body.out, list, name, target));
+        kernels.modules.push_back(compile_kernels({body.out}, list, name, target, needs_checks(s)));
         kernels.names.push_back(name);
         return k;
     }
@@ -149,7 +160,7 @@ class Builder {
             vectorize(body.out, r[0], width);
         }
         body.append_arguments(list);
-        return finish(body, list);
+        return finish(s, body, list);
     }
 
     // chunk = first ? addend : chunk op addend, for the rank in turn.
@@ -175,7 +186,7 @@ class Builder {
         body.append_arguments(list);
         auto p = std::make_unique<plan::PeerSumT>();
         p->type = plan_type(t);
-        p->kernel = finish(body, list);
+        p->kernel = finish(s, body, list);
         return p;
     }
 
@@ -233,7 +244,7 @@ class Builder {
             body.out.update().unscheduled();
         }
         body.append_arguments(list);
-        return finish(body, list);
+        return finish(s, body, list);
     }
 
     // The blocks' results in order, beginning with block 0's.
@@ -252,7 +263,7 @@ class Builder {
         acc.compute_root().update().unscheduled();
         body.out() = round_to(n.type, acc());
         body.append_arguments(list);
-        return finish(body, list);
+        return finish(s, body, list);
     }
 
     std::unique_ptr<plan::KernelT> contraction(const Stage &s) {
@@ -262,7 +273,7 @@ class Builder {
         KernelBody body(l, s, {}, Func(next_name()));
         define_contraction(n, body, loops.lo, loops.hi, target, s.vectorize);
         body.append_arguments(list);
-        return finish(body, list);
+        return finish(s, body, list);
     }
 
 public:
@@ -341,7 +352,7 @@ public:
         }
         std::string name = next_name();
         kernels.scalar_kernel = int(kernels.modules.size());
-        kernels.modules.push_back(compile_kernels(outs, list, name, target));
+        kernels.modules.push_back(compile_kernels(outs, list, name, target, false));
         kernels.names.push_back(name);
     }
 };
