@@ -112,7 +112,15 @@ Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArgume
                        const Target &t, bool checked) {
     Target how = t;
     if (!checked) how.set_feature(Target::NoAsserts);
-    return Halide::Pipeline(outs).compile_to_module(a, name, how, LinkageType::ExternalPlusArgv);
+    Module kernel = Halide::Pipeline(outs).compile_to_module(a, name, how, LinkageType::ExternalPlusArgv);
+    if (checked) return kernel;
+    // Modules link only when their targets are equal; and under NoAsserts LLVM code of the dispatcher and the wrapper would
+    // drop the return of error codes, which are assertions.
+    Module same(name, t);
+    for (auto &f : kernel.functions()) same.append(f);
+    for (auto &b : kernel.buffers()) same.append(b);
+    same.set_any_strict_float(kernel.any_strict_float());
+    return same;
 }
 
 Module link_kernels(const std::string &name, const std::vector<Module> &kernels, const std::vector<std::string> &kernel_names,
