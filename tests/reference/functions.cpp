@@ -64,7 +64,7 @@ Expr expanded(const Expr &e) {
 const Formula exp_ = [](auto &x) { return expanded(exp(x[0])); };
 const Formula log_ = [](auto &x) { return expanded(log(x[0])); };
 const Formula pow_ = [](auto &x) { return expanded(pow(x[0], x[1])); };
-const Formula erf_ = [](auto &x) { return expanded(stretto::erf(x[0])); };
+const Formula erf_ = [](auto &x) { return expanded(stretto::erf(Expr(x[0]))); };
 
 }  // namespace
 
