@@ -12,6 +12,14 @@ set(STRETTO_TEST_ENVIRONMENT
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe)
 
+if(STRETTO_MPI)
+    # The mpiexec that belongs to the MPI of stretto_mpi: Debian names both after it.
+    cmake_path(GET MPI_CXX_COMPILER PARENT_PATH mpi_bin)
+    cmake_path(GET MPI_CXX_COMPILER EXTENSION LAST_ONLY mpi_name)
+    find_program(STRETTO_MPIEXEC NAMES mpiexec${mpi_name} mpiexec HINTS ${mpi_bin})
+    mark_as_advanced(STRETTO_MPIEXEC)
+endif()
+
 # stretto_test_properties(NAME same options): for tests that are not doctest programs and were made with add_test.
 function(stretto_test_properties test)
     cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT" "LABELS;ENVIRONMENT")

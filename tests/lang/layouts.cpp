@@ -19,7 +19,7 @@ void check(const std::vector<Row> &rows) {
         try {
             Layout is = layout_of(row.type, row.layout, vector_extents, [&](Operands &o, Output<Tensor> &t) { t(o.i) = row.value(o); });
             CHECK_MESSAGE(is == row.layout, to_string(is));
-        } catch (const Error &e) { FAIL_CHECK(e.what()); }
+        } catch (const Error &e) { FAIL_CHECK(std::string(e.what())); }
     }
 }
 
@@ -28,7 +28,7 @@ void check_matrix(const char *what, const Layout &layout, const Define &define, 
     try {
         Layout is = layout_of(f32, layout, extents, define);
         CHECK_MESSAGE(is == layout, to_string(is));
-    } catch (const Error &e) { FAIL_CHECK(e.what()); }
+    } catch (const Error &e) { FAIL_CHECK(std::string(e.what())); }
 }
 
 std::vector<Extent> rows(Operands &o) {

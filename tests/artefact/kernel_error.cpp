@@ -1,0 +1,33 @@
+// A kernel that reads past its input: the call returns Halide's text, on every rank, and the process goes on.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <numeric>
+
+#include "beyond.h"
+#include "stretto.hpp"
+
+using namespace stretto;
+
+TEST_CASE("an index out of bounds is an error of the call") {
+    for (int ranks : {1, 2}) {
+        std::atomic<int> told{0};
+        run(threads(ranks), [&](Communicator &c) {
+            std::vector<float> g(100, 1), x(100), out(100);
+            int status = beyond(c, view(g.data(), {100}), view(x.data(), {100}), view(out.data(), {100}));
+            std::string text = stretto_last_error();
+            CHECK(status == STRETTO_KERNEL);
+            CHECK_MESSAGE(text.find("beyond") != std::string::npos, text);
+            CHECK_MESSAGE(text.find("is accessed at 100, which is beyond the max (99)") != std::string::npos, text);
+            told++;
+        });
+        CHECK(told == ranks);
+    }
+}
+
+TEST_CASE("afterwards another communicator works") {
+    run(threads(1), [](Communicator &c) {
+        std::vector<float> g(100, 1), x(100), out(100);
+        CHECK(beyond(c, view(g.data(), {0}), view(x.data(), {0}), view(out.data(), {0})) == 0);
+    });
+}
