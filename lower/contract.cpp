@@ -166,10 +166,13 @@ public:
             .vectorize(xi, vec, TailStrategy::GuardWithIf)
             .unroll(yi);
         b.compute_at(body.out, xo).bound_extent(xi, TX).vectorize(xi, vec).unroll(xi);
-        a.bound_extent(yi, TY).reorder(yi, k, yo).unroll(yi);
-        a.compute_at(body.out, yb);
-        acc.compute_at(body.out, yo).bound_extent(xi, TX).bound_extent(yi, TY).vectorize(xi, vec).unroll(xi).unroll(yi);
-        acc.update().reorder(xi, yi, r).vectorize(xi, vec).unroll(xi).unroll(yi);
+        a.compute_at(body.out, yb).bound_extent(yi, TY).reorder(yi, k, yo).unroll(yi);
+        // The reduced index in blocks, in order: a block of the panel stays in the first-level cache while the tiles of the row
+        // block go by, and their accumulators wait in memory for the next one.
+        const int depth = 128;
+        Halide::RVar ko("ko"), ki("ki");
+        acc.compute_at(body.out, xo).bound_extent(xi, TX).bound_extent(yi, TY).vectorize(xi, vec).unroll(xi).unroll(yi);
+        acc.update().split(r, ko, ki, depth, TailStrategy::GuardWithIf).reorder(xi, yi, ki, yo, ko).vectorize(xi, vec).unroll(xi).unroll(yi);
     }
 };
 
