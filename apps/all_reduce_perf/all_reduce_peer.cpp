@@ -3,7 +3,7 @@
 
 #include "apps/perf/mpi_main.h"
 #include "apps/perf/mpi_rank.h"
-#include "apps/perf/peer_memory.h"
+#include "apps/perf/private_memory.h"
 #include "serial_sum.h"
 
 namespace {
@@ -16,8 +16,8 @@ class AllReducePeer : public perf::MpiRank {
 public:
     void allocate(int64_t count) override {
         check_count(count);
-        in_ = perf::peer_allocate<float>(count);
-        out_ = perf::peer_allocate<float>(count);
+        in_ = perf::private_allocate<float>(count);
+        out_ = perf::private_allocate<float>(count);
     }
 
     void select(const std::string &schedule, int64_t count, bool fresh) override {

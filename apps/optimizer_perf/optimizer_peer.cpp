@@ -8,7 +8,7 @@
 #include "adam_serial.h"
 #include "apps/perf/mpi_main.h"
 #include "apps/perf/mpi_rank.h"
-#include "apps/perf/peer_memory.h"
+#include "apps/perf/private_memory.h"
 
 namespace {
 
@@ -74,8 +74,8 @@ public:
 
     void allocate(int64_t count) override {
         check_count(count);
-        if (element_ != Element::Float) narrow_ = perf::peer_allocate<uint16_t>(count);
-        for (float **x : {&g_, &p_, &m_, &v_}) *x = perf::peer_allocate<float>(count);
+        if (element_ != Element::Float) narrow_ = perf::private_allocate<uint16_t>(count);
+        for (float **x : {&g_, &p_, &m_, &v_}) *x = perf::private_allocate<float>(count);
     }
 
     void select(const std::string &, int64_t count, bool fresh) override {

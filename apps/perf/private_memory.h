@@ -1,4 +1,5 @@
-// Memory of peers: aligned to huge pages, which are asked for, as the runtime does for its own.
+// Memory that no other rank touches, of huge pages where it is long enough: all of MPI's, and the state of our optimizers
+// (the heap that processes share has small pages unless the system is told otherwise).
 #pragma once
 #include <sys/mman.h>
 
@@ -8,7 +9,7 @@
 
 namespace perf {
 
-template <class T> T *peer_allocate(int64_t count) {
+template <class T> T *private_allocate(int64_t count) {
     constexpr size_t huge = 2 << 20;
     size_t bytes = size_t(count) * sizeof(T), align = bytes >= huge ? huge : 64;
     bytes = (bytes / align + 1) * align;
