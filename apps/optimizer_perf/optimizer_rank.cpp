@@ -13,6 +13,7 @@
 #include "adam_on_slices_bfloat16.h"
 #include "adam_on_slices_float16.h"
 #include "adam_serial.h"
+#include "apps/perf/private_memory.h"
 
 namespace optimizer_perf {
 namespace {
@@ -88,10 +89,8 @@ public:
         g_ = element_ == Element::Float ? static_cast<void *>(comm_.allocate<float>(count))
                                         : comm_.allocate<uint16_t>(count);
         p_ = comm_.allocate<float>(count);
-        m_ = comm_.allocate<float>(count);
-        v_ = comm_.allocate<float>(count);
-        m_slice_ = comm_.allocate<float>(slice);
-        v_slice_ = comm_.allocate<float>(slice);
+        for (float **x : {&m_, &v_}) *x = perf::private_allocate<float>(count);
+        for (float **x : {&m_slice_, &v_slice_}) *x = perf::private_allocate<float>(slice);
     }
 
     void select(const std::string &schedule, int64_t count, bool fresh) override {
