@@ -1,7 +1,7 @@
 #include "lang/infer.h"
+#include <algorithm>
 #include "lang/error.h"
 #include "lang/print.h"
-#include <algorithm>
 
 namespace stretto {
 
@@ -123,7 +123,8 @@ class Inference {
             const Expr &slices = a.is(AxisLayout::Sliced) ? ea : eb, &own = a.is(AxisLayout::Sliced) ? eb : ea;
             std::string legal = applied("all_gather", slices, AxisLayout::Sliced);
             if (culprit(own, AxisLayout::Local)) legal += ", or " + applied("broadcast", own, AxisLayout::Local, ", root");
-            fail(operand_text(ea, a) + " and " + operand_text(eb, b) + "; each rank would mix its own value with its block.", legal);
+            fail(operand_text(ea, a) + " and " + operand_text(eb, b) + "; each rank would mix its own value with its block.",
+                 legal);
         }
         if (a.is(AxisLayout::Sliced) && a.var != b.var)
             fail("two indices, " + a.var + " (" + operand_text(ea, a) + ") and " + b.var + " (" + operand_text(eb, b) +
@@ -136,7 +137,7 @@ class Inference {
     }
 
     // a + b, a - b: linear, so addends stay addends.
-    template<class T>
+    template <class T>
     ExprLayout sum(const T *x, bool subtract) const {
         ExprLayout a = (*this)(x->a), b = (*this)(x->b);
         bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
@@ -212,11 +213,10 @@ class Inference {
                      : a.op == Prod ? from == to
                                     : preserves_values(from, to);
         if (legal) return a;
-        bool integers = !from.is_float() && !to.is_float();
-        fail(operand_text(x->value, a) + "; a cast from " + type_name(from) + " to " + type_name(to) +
-                 (integers    ? " is not the same before a reduction that wraps as after it." :
-                  a.op == Sum ? " would round each rank's addend." :
-                                " would change values before they are reduced."),
+        std::string why = " would change values before they are reduced.";
+        if (a.op == Sum) why = " would round each rank's addend.";
+        if (!from.is_float() && !to.is_float()) why = " is not the same before a reduction that wraps as after it.";
+        fail(operand_text(x->value, a) + "; a cast from " + type_name(from) + " to " + type_name(to) + why,
              reduce_first(x->value));
     }
 
@@ -229,12 +229,12 @@ class Inference {
                  "");
         for (auto &i : idx) {
             ExprLayout l = settled(i, "an index");
-            if (!l.is(AxisLayout::Replicated) && !t.layout.is_local())
-                fail("index " + to_string(g, i) + " of " + t.name + " is " + describe(l) + ": it differs between ranks.",
-                     (l.is(AxisLayout::Sliced)               ? applied("all_gather", i, AxisLayout::Sliced) + ", or " :
-                      culprit(i, AxisLayout::Local)          ? applied("broadcast", i, AxisLayout::Local, ", root") + ", or " :
-                                                               std::string()) +
-                         "an index that is the same on all ranks, or a local tensor in place of " + t.name);
+            if (l.is(AxisLayout::Replicated) || t.layout.is_local()) continue;
+            std::string legal;
+            if (l.is(AxisLayout::Sliced)) legal = applied("all_gather", i, l.kind) + ", or ";
+            if (l.is(AxisLayout::Local) && culprit(i, l.kind)) legal = applied("broadcast", i, l.kind, ", root") + ", or ";
+            fail("index " + to_string(g, i) + " of " + t.name + " is " + describe(l) + ": it differs between ranks.",
+                 legal + "an index that is the same on all ranks, or a local tensor in place of " + t.name);
         }
         ExprLayout r{t.layout.kind(), t.layout.op(), ""};
         int d = t.layout.sliced_dimension();
@@ -346,13 +346,14 @@ public:
     Layout operator()(const Map &m, const ExprLayout &l) const {
         if (m.slice >= 0) {
             if (m.slice >= int(n.vars.size()))
-                fail("dimension " + std::to_string(m.slice) + " does not exist.", "0 to " + std::to_string(int(n.vars.size()) - 1));
+                fail("dimension " + std::to_string(m.slice) + " does not exist.",
+                     "0 to " + std::to_string(int(n.vars.size()) - 1));
             if (l.is(AxisLayout::Replicated) || (l.is(AxisLayout::Sliced) && l.var == n.vars[m.slice])) return sliced(m.slice);
-            fail(operand_text(n.source, l) + "; only a replicated value has slices to take.",
-                 l.is(AxisLayout::Partial) ? applied("reduce_scatter", n.source, l.kind, ", " + std::to_string(m.slice)) :
-                 l.is(AxisLayout::Sliced)  ? "slice_of(x, " + std::to_string(m.slice) + ") of x = " + applied("all_gather", n.source, l.kind) :
-                                             "slice_of(x, " + std::to_string(m.slice) + ") of x = " +
-                                                applied("broadcast", n.source, l.kind, ", root"));
+            std::string d = ", " + std::to_string(m.slice), of = "slice_of(x" + d + ") of x = ", legal;
+            if (l.is(AxisLayout::Partial)) legal = applied("reduce_scatter", n.source, l.kind, d);
+            if (l.is(AxisLayout::Sliced)) legal = of + applied("all_gather", n.source, l.kind);
+            if (l.is(AxisLayout::Local)) legal = of + applied("broadcast", n.source, l.kind, ", root");
+            fail(operand_text(n.source, l) + "; only a replicated value has slices to take.", legal);
         }
         if (!l.is(AxisLayout::Sliced)) return of_kind(l);
         for (size_t d = 0; d < n.vars.size(); d++)
@@ -366,7 +367,8 @@ public:
     Layout operator()(const Blocks &b, const ExprLayout &l) const {
         if (l.is(AxisLayout::Sliced) && l.var != n.rvars[b.split])
             fail("the blocks of this reduction are over " + n.rvars[b.split] + ", but " + operand_text(n.source, l) + ".",
-                 "blocks over the sliced index, .blocks(" + l.var + "); or " + applied("all_gather", n.source, AxisLayout::Sliced));
+                 "blocks over the sliced index, .blocks(" + l.var + "); or " +
+                     applied("all_gather", n.source, l.kind));
         if (l.is(AxisLayout::Partial)) return reduced(l, b.op);
         if (l.is(AxisLayout::Sliced) || (b.slice == 0 && l.is(AxisLayout::Replicated))) return sliced(0);
         return of_kind(l);
@@ -375,16 +377,24 @@ public:
         if (l.is(AxisLayout::Sliced)) fail("its block results are " + describe(l) + ".", "all_gather them first");
         return of_kind(l);
     }
+    // What makes the whole value, the same on every rank, of an operand with layout l.
+    std::string made_whole(const ExprLayout &l) const {
+        switch (l.kind) {
+        case AxisLayout::Partial: return applied("all_reduce", n.source, l.kind);
+        case AxisLayout::Sliced: return applied("all_gather", n.source, l.kind);
+        case AxisLayout::Local: return applied("broadcast", n.source, l.kind, ", root");
+        default: return "the operand itself: it is the same on all ranks";
+        }
+    }
     Layout pending(const char *what, const ExprLayout &l, const Layout &result) const {
-        if (!l.is(AxisLayout::Partial))
-            fail(operand_text(n.source, l) + "; " + what + " needs a pending reduction, partial(op).",
-                 l.is(AxisLayout::Replicated) ? n.as<ReduceScatter>() ?
-                                                applied("slice_of", n.source, l.kind, ", " + std::to_string(n.as<ReduceScatter>()->dim)) :
-                                                "the operand itself: it is the same on all ranks" :
-                 l.is(AxisLayout::Sliced)     ? applied("all_gather", n.source, l.kind) + ", for the whole of it on every rank" :
-                                                "an operand that is partial(Sum), partial(Prod), partial(Max) or partial(Min), or " +
-                                                    applied("broadcast", n.source, l.kind, ", root"));
-        return result;
+        if (l.is(AxisLayout::Partial)) return result;
+        std::string legal = made_whole(l);
+        auto *scatter = n.as<ReduceScatter>();
+        if (scatter && l.is(AxisLayout::Replicated))
+            legal = applied("slice_of", n.source, l.kind, ", " + std::to_string(scatter->dim));
+        if (l.is(AxisLayout::Local))
+            legal = "an operand that is partial(Sum), partial(Prod), partial(Max) or partial(Min), or " + legal;
+        fail(operand_text(n.source, l) + "; " + what + " needs a pending reduction, partial(op).", legal);
     }
     void check_dimension(int d, const char *what) const {
         if (d < 0 || d >= int(n.vars.size()))
@@ -402,20 +412,14 @@ public:
     }
     Layout operator()(const AllGather &a, const ExprLayout &l) const {
         if (!l.is(AxisLayout::Sliced))
-            fail(operand_text(n.source, l) + "; all_gather needs a sliced operand.",
-                 l.is(AxisLayout::Partial)    ? applied("all_reduce", n.source, l.kind) :
-                 l.is(AxisLayout::Replicated) ? "the operand itself: it is the same on all ranks" :
-                                                applied("broadcast", n.source, l.kind, ", root"));
+            fail(operand_text(n.source, l) + "; all_gather needs a sliced operand.", made_whole(l));
         check_dimension(a.dim, "all_gather");
         return replicated;
     }
     Layout operator()(const Broadcast &b, const ExprLayout &l) const {
         if (b.root < 0) fail("rank " + std::to_string(b.root) + " does not exist.", "a root from 0 to ranks() - 1");
         if (!l.is(AxisLayout::Local))
-            fail(operand_text(n.source, l) + "; broadcast needs a local operand.",
-                 l.is(AxisLayout::Replicated) ? "the operand itself: it is the same on all ranks" :
-                 l.is(AxisLayout::Sliced)     ? applied("all_gather", n.source, l.kind) :
-                                                applied("all_reduce", n.source, l.kind));
+            fail(operand_text(n.source, l) + "; broadcast needs a local operand.", made_whole(l));
         return replicated;
     }
     Layout operator()(const ArgumentValue &, const ExprLayout &) const {
@@ -464,10 +468,12 @@ void check_results(const Graph &g) {
         std::string what = a.access == Access::Output ? "output " : "argument ";
         // The value is a tensor of its own, the definition of the output itself, or an unnamed one in update(a, ...).
         bool own = v.name == a.name, unnamed = v.name == a.name + ".new";
-        std::string value = own ? "its definition" : unnamed ? "its new value" : v.name;
+        std::string value = own ? "its definition" : unnamed ? "its new value"
+                                                             : v.name;
         std::string t = own || unnamed ? "t" : v.name;
         auto refuse = [&](const std::string &why, const std::string &legal) {
-            throw Error("In program " + g.program + ": " + what + a.name + " cannot take the value of " + definition_text(g, v) +
+            throw Error("In program " + g.program + ": " + what + a.name + " cannot take the value of " +
+                        definition_text(g, v) +
                         ".\n  " + why + "\nLegal: " + legal);
         };
         if (v.type != a.type)
@@ -486,16 +492,18 @@ void check_results(const Graph &g) {
         if (v.layout == a.layout || into_local) continue;
         std::string d = std::to_string(a.layout.sliced_dimension()), legal;
         if (own) legal = "with t in place of " + a.name + " on the left: ";
-        std::string whole = v.layout.is_partial() ? "all_reduce(" + t + ")" :
-                            v.layout.is_sliced()  ? "all_gather(" + t + ")" :
-                            v.layout.is_local()   ? "broadcast(" + t + ", root)" :
-                                                    "";
+        std::string whole;
+        if (v.layout.is_partial()) whole = "all_reduce(" + t + ")";
+        if (v.layout.is_sliced()) whole = "all_gather(" + t + ")";
+        if (v.layout.is_local()) whole = "broadcast(" + t + ", root)";
         if (a.layout.is_replicated() || (a.layout.is_local() && !whole.empty()))
             legal += a.name + " = " + whole + "; or ";
         else if (a.layout.is_sliced() && v.layout.is_partial())
             legal += a.name + " = reduce_scatter(" + t + ", " + d + "); or ";
+        else if (a.layout.is_sliced() && whole.empty())
+            legal += a.name + " = slice_of(" + t + ", " + d + "); or ";
         else if (a.layout.is_sliced())
-            legal += a.name + " = slice_of(" + (whole.empty() ? t : "x") + ", " + d + ")" + (whole.empty() ? "" : ", x = " + whole) + "; or ";
+            legal += a.name + " = slice_of(x, " + d + "), x = " + whole + "; or ";
         else
             legal = "";
         refuse(a.name + " is " + to_string(a.layout) + ", " + value + " is " + to_string(v.layout) + ".",

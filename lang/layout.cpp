@@ -20,8 +20,6 @@ int Layout::sliced_dimension(int a) const {
     return -1;
 }
 
-const Layout replicated, local{{AxisLayout{AxisLayout::Local}}, {}};
-
 Layout sliced(int dimension) {
     Layout l;
     l.axis[0].kind = AxisLayout::Sliced;

@@ -6,7 +6,11 @@
 namespace stretto {
 
 struct AxisLayout {
-    enum Kind { Replicated, Sliced, Partial, Local, Rooted } kind = Replicated;
+    enum Kind { Replicated,
+                Sliced,
+                Partial,
+                Local,
+                Rooted } kind = Replicated;
     ReduceOp op = Sum;  // of Partial
     int root = 0;       // of Rooted
     bool operator==(const AxisLayout &) const;
@@ -51,7 +55,8 @@ struct Layout {
     }
 };
 
-extern const Layout replicated, local;
+// Inline: objects of namespace scope in other files may be declared with them.
+inline const Layout replicated, local{{AxisLayout{AxisLayout::Local}}, {}};
 Layout sliced(int dimension);
 Layout partial(ReduceOp);
 

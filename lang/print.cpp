@@ -10,13 +10,23 @@ using namespace Halide::Internal;
 namespace {
 
 // Binding strength of C++ operators; an operand that binds weaker than its operator gets parentheses.
-enum Strength { Ternary, OrOp, AndOp, Equality, Relational, Additive, Multiplicative, Unary, Primary };
+enum Strength { Ternary,
+                OrOp,
+                AndOp,
+                Equality,
+                Relational,
+                Additive,
+                Multiplicative,
+                Unary,
+                Primary };
 
 std::string number(double x, const Type &t) {
     std::ostringstream o;
     if (std::isinf(x)) return std::string(x < 0 ? "-" : "") + "infinity<" + cpp_type_name(t) + ">()";
     if (std::isnan(x)) return "nan<" + cpp_type_name(t) + ">()";
-    o << std::setprecision(t.bits() == 64 ? 17 : t.bits() == 32 ? 9 : 5) << x;
+    o << std::setprecision(t.bits() == 64 ? 17 : t.bits() == 32 ? 9
+                                                                : 5)
+      << x;
     // The shortest text that reads back as the same value.
     for (int digits = 1; digits < 17; digits++) {
         std::ostringstream s;
@@ -48,9 +58,12 @@ class Printer {
     std::string call(const Call *c, Strength outer) const {
         if (c->name.rfind("strict_", 0) == 0 && c->args.size() == 2) {
             static const std::map<std::string, std::pair<const char *, Strength>> ops = {
-                {"strict_add", {"+", Additive}},       {"strict_sub", {"-", Additive}},
-                {"strict_mul", {"*", Multiplicative}}, {"strict_div", {"/", Multiplicative}},
-                {"strict_lt", {"<", Relational}},      {"strict_le", {"<=", Relational}},
+                {"strict_add", {"+", Additive}},
+                {"strict_sub", {"-", Additive}},
+                {"strict_mul", {"*", Multiplicative}},
+                {"strict_div", {"/", Multiplicative}},
+                {"strict_lt", {"<", Relational}},
+                {"strict_le", {"<=", Relational}},
                 {"strict_eq", {"==", Equality}},
             };
             auto it = ops.find(c->name);
@@ -188,7 +201,8 @@ std::string definition_text(const Graph &g, const Node &n) {
 
 std::string to_string(const Graph &g, const Node &n) {
     std::ostringstream o;
-    o << std::left << std::setw(60) << definition_text(g, n) << "   " << to_string(n.layout) << " " << type_name(n.type) << extents(g, n.dims);
+    o << std::left << std::setw(60) << definition_text(g, n) << "   " << to_string(n.layout) << " " << type_name(n.type)
+      << extents(g, n.dims);
     return o.str();
 }
 

@@ -1,9 +1,9 @@
 #include "lang/program.h"
+#include <algorithm>
+#include <set>
 #include "lang/expand.h"
 #include "lang/infer.h"
 #include "lang/print.h"
-#include <algorithm>
-#include <set>
 
 namespace stretto {
 
@@ -39,7 +39,7 @@ void require(const Expr &condition, const std::string &text) {
 
 namespace {
 
-template<class F>
+template <class F>
 class CallMutator : public IRMutator {
     F f;
     using IRMutator::visit;
@@ -52,7 +52,7 @@ public:
     explicit CallMutator(F f) : f(std::move(f)) {
     }
 };
-template<class F>
+template <class F>
 Expr map_calls(const Expr &e, F f) {
     return CallMutator<F>(std::move(f)).mutate(e);
 }
@@ -147,7 +147,8 @@ class Builder {
             for (auto &v : used) {
                 if (std::find(r.rvars.begin(), r.rvars.end(), v) != r.rvars.end()) continue;
                 if (std::find(user.vars.begin(), user.vars.end(), v) == user.vars.end())
-                    fail(user.name + ": index " + v + " is neither reduced nor on the left side.\nLegal: reduce over it too, or put it "
+                    fail(user.name + ": index " + v +
+                         " is neither reduced nor on the left side.\nLegal: reduce over it too, or put it "
                          "on the left side");
             }
             for (auto &v : user.vars)
@@ -214,7 +215,8 @@ class Builder {
         for (auto &s : symbols.all) {
             auto is = [&](const Argument &a) { return a.scalar && a.name == s.name; };
             if (s.kind == Symbol::Scalar && std::none_of(g.arguments.begin(), g.arguments.end(), is))
-                fail(s.name + " is read in " + where + " but is not among the program's arguments.\nLegal: add it to the arguments");
+                fail(s.name + " is read in " + where +
+                     " but is not among the program's arguments.\nLegal: add it to the arguments");
             if (s.kind == Symbol::Size && std::find(g.sizes.begin(), g.sizes.end(), s.name) == g.sizes.end())
                 g.sizes.push_back(s.name);
         }
@@ -228,7 +230,8 @@ class Builder {
         n.vars = d->vars;
         if (d->declared) n.dims = dims_of(*d);
         for (auto &v : n.vars)
-            if (v.find('.') != std::string::npos) fail(d->name + ": '" + v + "' cannot be the name of an index.\nLegal: letters, digits and '_'");
+            if (v.find('.') != std::string::npos)
+                fail(d->name + ": '" + v + "' cannot be the name of an index.\nLegal: letters, digits and '_'");
         n.source = hoist_reductions(to_accesses(d->value), n, n.as<Map>() && n.as<Map>()->slice < 0);
         // A definition that is one reduction, of the same indices, is that node.
         const Call *c = as_access(n.source);
@@ -292,7 +295,8 @@ public:
         number_lets_from_zero();
         std::set<std::string> names;
         for (auto &a : arguments) {
-            if (!names.insert(a.name).second) fail("two arguments are called " + a.name + ".\nLegal: a name of its own for each");
+            if (!names.insert(a.name).second)
+                fail("two arguments are called " + a.name + ".\nLegal: a name of its own for each");
             Argument x;
             x.name = a.name;
             x.access = a.access;
@@ -307,12 +311,14 @@ public:
                 x.dims = dims_of(*a.definition);
                 x.layout = a.definition->layout;
                 int d = x.layout.sliced_dimension();
-                if (x.layout.is_sliced() && (d < 0 || d >= int(x.dims.size())))
-                    fail(a.name + " is declared " + stretto::to_string(x.layout) + " but has " + std::to_string(x.dims.size()) +
-                         (x.dims.size() == 1 ? " dimension." : " dimensions.") +
-                         (x.dims.empty()     ? "\nLegal: replicated, partial(op) or local" :
-                          x.dims.size() == 1 ? "\nLegal: sliced(0)" :
-                                               "\nLegal: sliced(0) to sliced(" + std::to_string(x.dims.size() - 1) + ")"));
+                if (x.layout.is_sliced() && (d < 0 || d >= int(x.dims.size()))) {
+                    std::string legal = "replicated, partial(op) or local", last = std::to_string(x.dims.size() - 1);
+                    if (x.dims.size() == 1) legal = "sliced(0)";
+                    if (x.dims.size() > 1) legal = "sliced(0) to sliced(" + last + ")";
+                    fail(a.name + " is declared " + stretto::to_string(x.layout) + " but has " +
+                         std::to_string(x.dims.size()) + (x.dims.size() == 1 ? " dimension." : " dimensions.") +
+                         "\nLegal: " + legal);
+                }
                 if (a.access != Access::Output) {
                     Node n;
                     n.name = a.name;
@@ -368,10 +374,12 @@ public:
             return Expr();
         });
         if (reads || has_index(r.condition))
-            fail("require(..., \"" + r.text + "\") reads a tensor or an index; it is checked before any of them is computed.\n"
+            fail("require(..., \"" + r.text +
+                 "\") reads a tensor or an index; it is checked before any of them is computed.\n"
                  "Legal: conditions on scalar arguments, sizes and ranks()");
         if (uses_rank(r.condition))
-            fail("require(..., \"" + r.text + "\") uses rank(): ranks would disagree on whether the call fails.\n"
+            fail("require(..., \"" + r.text +
+                 "\") uses rank(): ranks would disagree on whether the call fails.\n"
                  "Legal: conditions on scalar arguments, sizes and ranks()");
         check_symbols(r.condition, "require(..., \"" + r.text + "\")");
         g.requirements.push_back({expand_functions(widen_float16(r.condition)), r.text});

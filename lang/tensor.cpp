@@ -1,9 +1,9 @@
 #include "lang/tensor.h"
-#include "lang/expand.h"
-#include "lang/program.h"
 #include <algorithm>
 #include <cstring>
 #include <regex>
+#include "lang/expand.h"
+#include "lang/program.h"
 
 namespace stretto {
 
@@ -47,7 +47,8 @@ Comm communicate(const std::string &verb, Op op, const Tensor &t, const Type &ty
         bool wide = type.is_float() == from.is_float() && type.is_int() == from.is_int() && !type.is_bool();
         if (!wide)
             throw Error(verb + "(" + t.name() + ", " + type_name(type) + "): " + t.name() + " is " + type_name(from) +
-                        "; the result's type must be of the same kind.\nLegal: " + verb + "(cast<" + cpp_type_name(type) + ">(" +
+                        "; the result's type must be of the same kind.\nLegal: " + verb +
+                        "(cast<" + cpp_type_name(type) + ">(" +
                         t.name() + "))");
     }
     return {verb, std::move(op), t, type};
@@ -63,7 +64,7 @@ std::string parameter_error(const std::string &name, const std::string &text, co
     return "parameter " + name + ": '" + text + "' is not a value it can take.\nLegal: " + legal;
 }
 
-template<class T, class F>
+template <class T, class F>
 void parse_number(const std::string &name, const std::string &text, T &value, const char *legal, F convert) {
     size_t used = 0;
     try {
@@ -117,10 +118,12 @@ void parse_parameter(const std::string &name, const std::string &text, int64_t &
     parse_number(name, text, v, "integers of 64 bits", [](const std::string &s, size_t *n) { return std::stoll(s, n); });
 }
 void parse_parameter(const std::string &name, const std::string &text, float &v) {
-    parse_number(name, text, v, "numbers that a float holds, as 0.5", [](const std::string &s, size_t *n) { return std::stof(s, n); });
+    parse_number(name, text, v, "numbers that a float holds, as 0.5",
+                 [](const std::string &s, size_t *n) { return std::stof(s, n); });
 }
 void parse_parameter(const std::string &name, const std::string &text, double &v) {
-    parse_number(name, text, v, "numbers that a double holds, as 0.5", [](const std::string &s, size_t *n) { return std::stod(s, n); });
+    parse_number(name, text, v, "numbers that a double holds, as 0.5",
+                 [](const std::string &s, size_t *n) { return std::stod(s, n); });
 }
 std::string parameter_text(const Type &t) {
     return type_name(t);
@@ -144,27 +147,27 @@ std::string parameter_text(double v) {
     o << v;
     return o.str();
 }
-template<>
+template <>
 std::string parameter_type<Type>() {
     return "type";
 }
-template<>
+template <>
 std::string parameter_type<bool>() {
     return "bool";
 }
-template<>
+template <>
 std::string parameter_type<int>() {
     return "int";
 }
-template<>
+template <>
 std::string parameter_type<int64_t>() {
     return "int64";
 }
-template<>
+template <>
 std::string parameter_type<float>() {
     return "float";
 }
-template<>
+template <>
 std::string parameter_type<double>() {
     return "double";
 }
@@ -216,14 +219,17 @@ void TensorRef::operator=(const Expr &value) const {
     for (auto &i : indices) {
         std::string v = bare_index(i);
         if (v.empty())
-            throw Error("the left side of the definition of " + d->name + " has an index that is not a Var.\nLegal: " + d->name +
+            throw Error("the left side of the definition of " + d->name + " has an index that is not a Var.\nLegal: " +
+                        d->name +
                         "(i, j, ...) = ..., one Var a dimension");
         if (std::find(vars.begin(), vars.end(), v) != vars.end())
-            throw Error("the left side of the definition of " + d->name + " has index " + v + " twice.\nLegal: one Var a dimension");
+            throw Error("the left side of the definition of " + d->name + " has index " + v +
+                        " twice.\nLegal: one Var a dimension");
         vars.push_back(v);
     }
     if (d->declared && vars.size() != d->extents.size())
-        throw Error(d->name + " is declared with " + count(d->extents.size(), "dimension", "dimensions") + " and defined with " +
+        throw Error(d->name + " is declared with " + count(d->extents.size(), "dimension", "dimensions") +
+                    " and defined with " +
                     std::to_string(vars.size()) + ".\nLegal: as many indices on the left as extents in the declaration");
     d->op = Map{};
     d->vars = vars;
@@ -327,15 +333,15 @@ Tensor max(const Tensor &a, const Tensor &b) {
 Tensor min(const Tensor &a, const Tensor &b) {
     return map_tensors("min", {a, b}, [](const std::vector<Expr> &x) { return min(x[0], x[1]); });
 }
-#define STRETTO_TENSOR_OPERATOR(OP, NAME)                                                                        \
-    Tensor operator OP(const Tensor &a, const Tensor &b) {                                                       \
-        return map_tensors(NAME, {a, b}, [](const std::vector<Expr> &x) { return x[0] OP x[1]; });               \
-    }                                                                                                            \
-    Tensor operator OP(const Tensor &a, const Expr &b) {                                                         \
-        return map_tensors(NAME, {a}, [&](const std::vector<Expr> &x) { return x[0] OP b; });                    \
-    }                                                                                                            \
-    Tensor operator OP(const Expr &a, const Tensor &b) {                                                         \
-        return map_tensors(NAME, {b}, [&](const std::vector<Expr> &x) { return a OP x[0]; });                    \
+#define STRETTO_TENSOR_OPERATOR(OP, NAME)                                                          \
+    Tensor operator OP(const Tensor &a, const Tensor &b) {                                         \
+        return map_tensors(NAME, {a, b}, [](const std::vector<Expr> &x) { return x[0] OP x[1]; }); \
+    }                                                                                              \
+    Tensor operator OP(const Tensor &a, const Expr &b) {                                           \
+        return map_tensors(NAME, {a}, [&](const std::vector<Expr> &x) { return x[0] OP b; });      \
+    }                                                                                              \
+    Tensor operator OP(const Expr &a, const Tensor &b) {                                           \
+        return map_tensors(NAME, {b}, [&](const std::vector<Expr> &x) { return a OP x[0]; });      \
     }
 STRETTO_TENSOR_OPERATOR(+, "sum")
 STRETTO_TENSOR_OPERATOR(-, "difference")
@@ -408,7 +414,9 @@ Expr erf(Expr &x) {
 Expr erf(Expr &&x) {
     Type t = is_float16(x.type()) ? x.type() : f32;
     if (x.type() == f64) throw Error("erf of a float64 is not supported.\nLegal: erf(cast<float>(...))");
-    return Call::make(t, t == f16 ? "erf_f16" : t == bf16 ? "erf_bf16" : "erf_f32", {Halide::cast(t, x)}, Call::PureExtern);
+    return Call::make(t, t == f16 ? "erf_f16" : t == bf16 ? "erf_bf16"
+                                                          : "erf_f32",
+                      {Halide::cast(t, x)}, Call::PureExtern);
 }
 
 Expr ranks() {

@@ -1,9 +1,9 @@
 // The surface: sizes, tensors, index notation, communications, arguments. Objects here only record definitions; a Program
 // turns them into a graph.
 #pragma once
+#include <memory>
 #include "lang/error.h"
 #include "lang/graph.h"
-#include <memory>
 
 namespace stretto {
 
@@ -78,12 +78,12 @@ std::string parameter_text(int);
 std::string parameter_text(int64_t);
 std::string parameter_text(float);
 std::string parameter_text(double);
-template<class T>
+template <class T>
 std::string parameter_type();
 }  // namespace internal
 
 // T: Type, bool, int, int64_t, float or double.
-template<class T>
+template <class T>
 class GeneratorParam : public GeneratorParamBase {
     T v;
 
@@ -224,7 +224,7 @@ public:
     // Defines this tensor as the result of a communication.
     Tensor &operator=(const Comm &);
 
-    template<class... Indices>
+    template <class... Indices>
     TensorRef operator()(const Indices &...i) const {
         return TensorRef(d, {Expr(i)...});
     }
@@ -261,7 +261,7 @@ Comm slice_of(const Tensor &, int dim);
 // ---- Whole-tensor operators: NumPy's broadcasting from the last dimension.
 Tensor map_tensors(const std::string &what, const std::vector<Tensor> &operands,
                    const std::function<Expr(const std::vector<Expr> &)> &f);
-template<class T>
+template <class T>
 Tensor cast(const Tensor &t) {
     return map_tensors("cast", {t}, [](const std::vector<Expr> &x) { return Halide::cast<T>(x[0]); });
 }

@@ -1,6 +1,6 @@
 #include "lower/halide_adapter.h"
-#include "lang/error.h"
 #include <mutex>
+#include "lang/error.h"
 
 namespace stretto {
 

@@ -1,14 +1,14 @@
 #include "lower/generator/artefact.h"
-#include "collectives/plan/print.h"
-#include "lang/error.h"
-#include "lang/print.h"
-#include "lower/emit.h"
-#include "lower/loop_nest.h"
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include "collectives/plan/print.h"
+#include "lang/error.h"
+#include "lang/print.h"
+#include "lower/emit.h"
+#include "lower/loop_nest.h"
 
 namespace stretto {
 
@@ -32,11 +32,15 @@ void make_folder(const std::string &path) {
 void check_function_name(const std::string &name) {
     static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
     if (!std::regex_match(name, legal))
-        throw Error("-f " + name + ": '" + name + "' cannot be the name of a C function.\nLegal: letters, digits and '_', not beginning with a digit");
+        throw Error("-f " + name + ": '" + name +
+                    "' cannot be the name of a C function.\n"
+                    "Legal: letters, digits and '_', not beginning with a digit");
 }
 
 std::string c_type(const Type &t) {
-    return t == f32 ? "float" : t == f64 ? "double" : t.is_bool() ? "bool" : cpp_type_name(t);
+    return t == f32 ? "float" : t == f64  ? "double"
+                            : t.is_bool() ? "bool"
+                                          : cpp_type_name(t);
 }
 
 std::string element_text(const Type &t) {
@@ -50,7 +54,8 @@ std::string argument_text(const Graph &g, const Argument &a) {
     std::string shape;
     for (auto &d : a.dims) shape += (shape.empty() ? "" : " x ") + to_string(g, d);
     std::string what = (shape.empty() ? "one of " : shape + " ") + element_text(a.type);
-    std::string access = a.access == Access::Input ? "" : a.access == Access::InOut ? ", updated" : ", written";
+    std::string access = a.access == Access::Input ? "" : a.access == Access::InOut ? ", updated"
+                                                                                    : ", written";
     int d = a.layout.sliced_dimension();
     if (d >= 0)
         return "this rank's slice of dimension " + std::to_string(d) + " of " + what + access +
@@ -64,8 +69,8 @@ std::string argument_text(const Graph &g, const Argument &a) {
 }  // namespace
 
 const std::vector<std::string> &emit_kinds() {
-    static const std::vector<std::string> kinds = {"static_library", "c_header", "plan",      "plan_json", "schedule",
-                                                   "graph",          "loop_nest", "stmt",     "stmt_html"};
+    static const std::vector<std::string> kinds = {"static_library", "c_header", "plan", "plan_json", "schedule",
+                                                   "graph", "loop_nest", "stmt", "stmt_html"};
     return kinds;
 }
 

@@ -1,11 +1,11 @@
 #include "lower/generator/command_line.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
 #include "lang/error.h"
 #include "lower/generator/artefact.h"
 #include "lower/generator/check.h"
 #include "lower/generator/generator.h"
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <sstream>
 
 namespace stretto {
 

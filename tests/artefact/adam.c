@@ -3,8 +3,8 @@
  *   adam threads 3 | adam env | adam mpi      steps, and hashes of the result
  *   ... size | scalar | shape | step | beta   ranks that disagree, values that are refused: what every rank is told
  *
- * A line for each rank: "fused n=1009 rank=1: p=HASH m=HASH v=HASH". p is whole on every rank; m and v are hashed where the rank
- * owns them, and the sum of those hashes over ranks is the tensor's. */
+ * A line for each rank: "fused n=1009 rank=1: p=HASH m=HASH v=HASH". p is whole on every rank; m and v are hashed where
+ * the rank owns them, and the sum of those hashes over ranks is the tensor's. */
 #include <HalideRuntime.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -26,7 +26,8 @@ struct schedule {
     adam_function call;
     int slices; /* of m and v */
 };
-static const struct schedule schedules[] = {{"default", adam_default, 0}, {"on_slices", adam_on_slices, 1}, {"fused", adam_fused, 1}};
+static const struct schedule schedules[] = {
+    {"default", adam_default, 0}, {"on_slices", adam_on_slices, 1}, {"fused", adam_fused, 1}};
 static const int64_t sizes[] = {0, 1, 2, 5, 1009, 70001};
 static const char *trouble = "";
 

@@ -74,9 +74,12 @@ TEST_CASE("wrong buffers") {
     refused("a size that another argument has given", [](Call &c) { c.pb = view(c.p.data(), {4, 6}); });
     refused("a negative size", [](Call &c) { c.rows = -1; });
     refused("min of a whole dimension", [](Call &c) { c.wb = view(c.w.data(), {4, 5}, {0, 1}); });
-    refused("min of a slice", [](Call &c) { c.sb = view(c.s.data(), {3, 5}, {1, 0}); }, 2);
-    refused("extent of a slice", [](Call &c) { c.sb = view(c.s.data(), {4, 5}); }, 2);
-    refused("all rows where a slice is wanted", [](Call &c) { c.sb = view(c.s.data(), {7, 5}); }, 2);
+    refused(
+        "min of a slice", [](Call &c) { c.sb = view(c.s.data(), {3, 5}, {1, 0}); }, 2);
+    refused(
+        "extent of a slice", [](Call &c) { c.sb = view(c.s.data(), {4, 5}); }, 2);
+    refused(
+        "all rows where a slice is wanted", [](Call &c) { c.sb = view(c.s.data(), {7, 5}); }, 2);
     refused("stride of the last index", [](Call &c) { c.wb.get()->dim[0].stride = 2; });
     refused("a transposed matrix", [](Call &c) {
         c.wb.get()->dim[0].stride = 4;

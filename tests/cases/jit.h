@@ -31,7 +31,7 @@ inline void check_bits(const Program &p, const Schedule &s, const CheckOptions &
 }
 
 // What each rank's call ended with, "" for success.
-template<class Body>
+template <class Body>
 std::vector<std::string> errors_of(int ranks, const Body &body) {
     std::vector<std::string> texts(size_t(ranks), "");
     run(threads(ranks), [&](Communicator &c) {

@@ -42,7 +42,9 @@ TEST_CASE("a NaN on any rank, at any element, is the maximum and the minimum") {
         Reduce r(f32, op);
         for (auto &[name, schedule] : r.schedules.all) {
             INFO(name);
-            Compiled f = compile(r.program, schedule);
+            CompileOptions o;
+            o.direct_ranks = {};
+            Compiled f = compile(r.program, schedule, o);
             for (int bad = 0; bad < 3; bad++)
                 run(threads(3), [&](Communicator &c) {
                     std::vector<float> g(19, float(c.rank() + 1)), out(19);
@@ -90,7 +92,7 @@ TEST_CASE("bf16: 256 and seven ones are 264 under every schedule; f16: 2048 and 
             for (bool direct : {true, false}) {  // kernels that take 8 addends, and sums in scratch
                 INFO(name);
                 CompileOptions o;
-                if (!direct) o.direct_ranks = {};
+                o.direct_ranks = direct ? std::vector<int>{8} : std::vector<int>{};
                 Compiled f = compile(r.program, schedule, o);
                 run(threads(8), [&, first = first, one = one, expected = expected, type = type](Communicator &c) {
                     std::vector<uint16_t> g(37, uint16_t(c.rank() ? one : first)), out(37);

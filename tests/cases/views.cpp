@@ -21,11 +21,11 @@ struct Operation {
 };
 const std::vector<Operation> &all_operations() {
     static const std::vector<Operation> operations = {
-    {"all_reduce", partial(Sum), replicated, [](const Tensor &t) { return all_reduce(t); }},
-    {"reduce_scatter", partial(Sum), sliced(0), [](const Tensor &t) { return reduce_scatter(t, 0); }},
-    {"all_gather", sliced(0), replicated, [](const Tensor &t) { return all_gather(t); }},
-    {"broadcast", local, replicated, [](const Tensor &t) { return broadcast(t, 1); }},
-    {"slice_of", replicated, sliced(0), [](const Tensor &t) { return slice_of(t, 0); }},
+        {"all_reduce", partial(Sum), replicated, [](const Tensor &t) { return all_reduce(t); }},
+        {"reduce_scatter", partial(Sum), sliced(0), [](const Tensor &t) { return reduce_scatter(t, 0); }},
+        {"all_gather", sliced(0), replicated, [](const Tensor &t) { return all_gather(t); }},
+        {"broadcast", local, replicated, [](const Tensor &t) { return broadcast(t, 1); }},
+        {"slice_of", replicated, sliced(0), [](const Tensor &t) { return slice_of(t, 0); }},
     };
     return operations;
 }
@@ -72,7 +72,10 @@ TEST_CASE("rows with gaps are right; a column and a transpose are errors that na
         CHECK(dense[0].size() > 0);
         CHECK(call({7, 1}, {3, 1}, &strided) == std::vector<std::string>{"", ""});
         CHECK(strided == dense);
-        for (auto [in, out, name] : {std::tuple{std::pair{4, 2}, std::pair{2, 1}, "x"}, {{1, 5}, {2, 1}, "x"}, {{2, 1}, {4, 2}, "y"}, {{2, 1}, {1, 5}, "y"}})
+        for (auto [in, out, name] : {std::tuple{std::pair{4, 2}, std::pair{2, 1}, "x"},
+                                     {{1, 5}, {2, 1}, "x"},
+                                     {{2, 1}, {4, 2}, "y"},
+                                     {{2, 1}, {1, 5}, "y"}})
             for (auto &text : call(in, out, &strided)) {
                 CAPTURE(text);
                 CHECK(text.find(std::string("argument ") + name) != std::string::npos);

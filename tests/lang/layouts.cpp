@@ -17,7 +17,8 @@ void check(const std::vector<Row> &rows) {
     for (auto &row : rows) {
         INFO(row.what);
         try {
-            Layout is = layout_of(row.type, row.layout, vector_extents, [&](Operands &o, Output<Tensor> &t) { t(o.i) = row.value(o); });
+            auto define = [&](Operands &o, Output<Tensor> &t) { t(o.i) = row.value(o); };
+            Layout is = layout_of(row.type, row.layout, vector_extents, define);
             CHECK_MESSAGE(is == row.layout, to_string(is));
         } catch (const Error &e) { FAIL_CHECK(std::string(e.what())); }
     }
@@ -64,11 +65,14 @@ TEST_CASE("sliced operands by the same bare index, others replicated: sliced on 
            {"the global index", sliced(0), [](auto &o) { return o.s(o.i) * cast<float>(o.i); }},
            {"a replicated tensor elsewhere", sliced(0), [](auto &o) { return o.s(o.i) + o.r(max(o.i - 1, 0)); }},
            {"through functions", sliced(0), [](auto &o) { return exp(sqrt(max(o.s(o.i), 0.0f))); }}});
-    check_matrix("a row vector is broadcast over columns that are sliced", sliced(1),
-                 [](auto &o, auto &t) { t(o.j, o.i) = o.S1(o.j, o.i) + o.r(o.i); }, matrix);
-    check_matrix("a sliced row vector over sliced columns", sliced(1),
-                 [](auto &o, auto &t) { t(o.j, o.i) = o.S1(o.j, o.i) + o.s(o.i); }, matrix);
-    check_matrix("a transpose moves the slices", sliced(1), [](auto &o, auto &t) { t(o.i, o.j) = o.S0(o.j, o.i); }, transposed);
+    check_matrix(
+        "a row vector is broadcast over columns that are sliced", sliced(1),
+        [](auto &o, auto &t) { t(o.j, o.i) = o.S1(o.j, o.i) + o.r(o.i); }, matrix);
+    check_matrix(
+        "a sliced row vector over sliced columns", sliced(1),
+        [](auto &o, auto &t) { t(o.j, o.i) = o.S1(o.j, o.i) + o.s(o.i); }, matrix);
+    check_matrix(
+        "a transpose moves the slices", sliced(1), [](auto &o, auto &t) { t(o.i, o.j) = o.S0(o.j, o.i); }, transposed);
 }
 
 TEST_CASE("local with replicated or local, and rank(): local") {
@@ -122,39 +126,58 @@ TEST_CASE("reductions over a sliced index are pending, over another keep the lay
     check_matrix("of a replicated tensor", replicated, sum(&Operands::R), rows);
     check_matrix("of a local tensor", local, sum(&Operands::L), rows);
     check_matrix("of a pending sum", partial(Sum), sum(&Operands::A), rows);
-    check_matrix("a maximum over the sliced index", partial(Max),
-                 [](auto &o, auto &t) { t(o.j) = max_over(o.i, o.S1(o.j, o.i)); }, rows);
-    check_matrix("a minimum", partial(Min), [](auto &o, auto &t) { t(o.j) = min_over(o.i, o.S1(o.j, o.i)); }, rows);
-    check_matrix("a product", partial(Prod), [](auto &o, auto &t) { t(o.j) = prod_over(o.i, o.S1(o.j, o.i)); }, rows);
-    check_matrix("a maximum of a pending maximum", partial(Max),
-                 [](auto &o, auto &t) { t(o.j) = max_over(o.i, o.H(o.j, o.i)); }, rows);
-    check_matrix("a contraction of two tensors over their sliced index", partial(Sum),
-                 [](auto &o, auto &t) { t(o.j) = sum_over(o.i, o.S1(o.j, o.i) * o.s(o.i)); }, rows);
-    check_matrix("a product of matrices, sliced rows", sliced(0),
-                 [](auto &o, auto &t) { t(o.j, o.k) = sum_over(o.i, o.S0(o.j, o.i) * o.R(o.k, o.i)); },
-                 [](auto &o) { return std::vector<Extent>{o.m, o.m}; });
+    check_matrix(
+        "a maximum over the sliced index", partial(Max),
+        [](auto &o, auto &t) { t(o.j) = max_over(o.i, o.S1(o.j, o.i)); }, rows);
+    check_matrix(
+        "a minimum", partial(Min), [](auto &o, auto &t) { t(o.j) = min_over(o.i, o.S1(o.j, o.i)); }, rows);
+    check_matrix(
+        "a product", partial(Prod), [](auto &o, auto &t) { t(o.j) = prod_over(o.i, o.S1(o.j, o.i)); }, rows);
+    check_matrix(
+        "a maximum of a pending maximum", partial(Max),
+        [](auto &o, auto &t) { t(o.j) = max_over(o.i, o.H(o.j, o.i)); }, rows);
+    check_matrix(
+        "a contraction of two tensors over their sliced index", partial(Sum),
+        [](auto &o, auto &t) { t(o.j) = sum_over(o.i, o.S1(o.j, o.i) * o.s(o.i)); }, rows);
+    check_matrix(
+        "a product of matrices, sliced rows", sliced(0),
+        [](auto &o, auto &t) { t(o.j, o.k) = sum_over(o.i, o.S0(o.j, o.i) * o.R(o.k, o.i)); },
+        [](auto &o) { return std::vector<Extent>{o.m, o.m}; });
 }
 
 TEST_CASE("reductions over all indices: block results of a sliced operand are exchanged") {
-    check_matrix("sum of a replicated tensor", replicated, [](auto &o, auto &t) { t() = sum_over(o.i, o.r(o.i)); }, scalar);
-    check_matrix("sum of a sliced tensor", replicated, [](auto &o, auto &t) { t() = sum_over(o.i, o.s(o.i)); }, scalar);
-    check_matrix("norm of a sliced tensor", replicated, [](auto &o, auto &t) { t() = norm2(o.i, o.s(o.i)); }, scalar);
-    check_matrix("of a matrix in blocks of its sliced index", replicated,
-                 [](auto &o, auto &t) { t() = sum_over({o.j, o.i}, o.S1(o.j, o.i)).blocks(o.i); }, scalar);
-    check_matrix("of a local tensor", local, [](auto &o, auto &t) { t() = sum_over(o.i, o.l(o.i)); }, scalar);
-    check_matrix("of a pending sum", partial(Sum), [](auto &o, auto &t) { t() = sum_over(o.i, o.a(o.i)); }, scalar);
+    check_matrix(
+        "sum of a replicated tensor", replicated, [](auto &o, auto &t) { t() = sum_over(o.i, o.r(o.i)); }, scalar);
+    check_matrix(
+        "sum of a sliced tensor", replicated, [](auto &o, auto &t) { t() = sum_over(o.i, o.s(o.i)); }, scalar);
+    check_matrix(
+        "norm of a sliced tensor", replicated, [](auto &o, auto &t) { t() = norm2(o.i, o.s(o.i)); }, scalar);
+    check_matrix(
+        "of a matrix in blocks of its sliced index", replicated,
+        [](auto &o, auto &t) { t() = sum_over({o.j, o.i}, o.S1(o.j, o.i)).blocks(o.i); }, scalar);
+    check_matrix(
+        "of a local tensor", local, [](auto &o, auto &t) { t() = sum_over(o.i, o.l(o.i)); }, scalar);
+    check_matrix(
+        "of a pending sum", partial(Sum), [](auto &o, auto &t) { t() = sum_over(o.i, o.a(o.i)); }, scalar);
 }
 
 TEST_CASE("communications") {
-    check_matrix("all_reduce", replicated, [](auto &o, auto &t) { t = all_reduce(o.A); }, matrix);
-    check_matrix("all_reduce of a maximum", replicated, [](auto &o, auto &t) { t = all_reduce(o.H); }, matrix);
+    check_matrix(
+        "all_reduce", replicated, [](auto &o, auto &t) { t = all_reduce(o.A); }, matrix);
+    check_matrix(
+        "all_reduce of a maximum", replicated, [](auto &o, auto &t) { t = all_reduce(o.H); }, matrix);
     for (int d = 0; d < 2; d++) {
-        check_matrix("reduce_scatter", sliced(d), [=](auto &o, auto &t) { t = reduce_scatter(o.A, d); }, matrix);
-        check_matrix("slice_of", sliced(d), [=](auto &o, auto &t) { t = slice_of(o.R, d); }, matrix);
+        check_matrix(
+            "reduce_scatter", sliced(d), [=](auto &o, auto &t) { t = reduce_scatter(o.A, d); }, matrix);
+        check_matrix(
+            "slice_of", sliced(d), [=](auto &o, auto &t) { t = slice_of(o.R, d); }, matrix);
     }
-    check_matrix("all_gather of rows", replicated, [](auto &o, auto &t) { t = all_gather(o.S0); }, matrix);
-    check_matrix("all_gather of columns", replicated, [](auto &o, auto &t) { t = all_gather(o.S1); }, matrix);
-    check_matrix("broadcast", replicated, [](auto &o, auto &t) { t = broadcast(o.L, 0); }, matrix);
+    check_matrix(
+        "all_gather of rows", replicated, [](auto &o, auto &t) { t = all_gather(o.S0); }, matrix);
+    check_matrix(
+        "all_gather of columns", replicated, [](auto &o, auto &t) { t = all_gather(o.S1); }, matrix);
+    check_matrix(
+        "broadcast", replicated, [](auto &o, auto &t) { t = broadcast(o.L, 0); }, matrix);
 }
 
 TEST_CASE("a replicated value may become a local output; an InOut takes a value of its own layout") {

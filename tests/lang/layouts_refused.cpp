@@ -39,11 +39,14 @@ TEST_CASE("slices") {
     r.value("one element of a sliced dimension", [](auto &o) { return o.r(o.i) * o.s(0); });
     r.value("an element chosen by another tensor", [](auto &o) { return Expr(o.s(o.ir(o.i))); });
     r.value("an index that is itself sliced", [](auto &o) { return Expr(o.r(o.is(o.i))); });
-    r.define("two indices sliced over one axis", [](auto &o, auto &t) { t(o.j, o.i) = o.other(o.j) * o.s(o.i); }, matrix);
-    r.define("two indices of one matrix product", [](auto &o, auto &t) { t(o.j, o.i) = o.S0(o.j, o.i) * o.S1(o.j, o.i); }, matrix);
+    r.define(
+        "two indices sliced over one axis", [](auto &o, auto &t) { t(o.j, o.i) = o.other(o.j) * o.s(o.i); }, matrix);
+    r.define(
+        "two indices of one matrix product", [](auto &o, auto &t) { t(o.j, o.i) = o.S0(o.j, o.i) * o.S1(o.j, o.i); }, matrix);
     r.value("one index for two extents", [](auto &o) { return o.s(o.i) + o.other(o.i); });
-    r.define("a full reduction in blocks of an index that is not the sliced one",
-             [](auto &o, auto &t) { t() = sum_over({o.j, o.i}, o.S1(o.j, o.i)); }, scalar);
+    r.define(
+        "a full reduction in blocks of an index that is not the sliced one",
+        [](auto &o, auto &t) { t() = sum_over({o.j, o.i}, o.S1(o.j, o.i)); }, scalar);
     r.check("lang/refused_slices");
 }
 
@@ -91,9 +94,12 @@ TEST_CASE("pending sums: what is not linear") {
     r.value("integer to float", [](auto &o) { return cast<float>(o.ia(o.i)); });
     r.value("integer to a wider one", [](auto &o) { return cast<float>(cast<int64_t>(o.ia(o.i))); });
     r.value("an index", [](auto &o) { return Expr(o.r(o.ia(o.i))); });
-    r.define("a maximum of sums", [](auto &o, auto &t) { t(o.j) = max_over(o.i, o.A(o.j, o.i)); }, rows);
-    r.define("a norm of sums", [](auto &o, auto &t) { t(o.j) = norm2(o.i, o.A(o.j, o.i)); }, rows);
-    r.define("the root of a pending sum", [](auto &o, auto &t) { t(o.j) = norm2(o.i, o.S1(o.j, o.i)); }, rows);
+    r.define(
+        "a maximum of sums", [](auto &o, auto &t) { t(o.j) = max_over(o.i, o.A(o.j, o.i)); }, rows);
+    r.define(
+        "a norm of sums", [](auto &o, auto &t) { t(o.j) = norm2(o.i, o.A(o.j, o.i)); }, rows);
+    r.define(
+        "the root of a pending sum", [](auto &o, auto &t) { t(o.j) = norm2(o.i, o.S1(o.j, o.i)); }, rows);
     r.check("lang/refused_sums");
 }
 
@@ -112,14 +118,16 @@ TEST_CASE("pending maxima, minima and products") {
     r.value("a product, negated", [](auto &o) { return -o.pr(o.i); });
     r.value("a sum of products", [](auto &o) { return o.pr(o.i) + o.pr2(o.i); });
     r.value("a product times a sum", [](auto &o) { return o.pr(o.i) * o.a(o.i); });
-    r.define("a sum of maxima over an index", [](auto &o, auto &t) { t(o.j) = sum_over(o.i, o.H(o.j, o.i)); }, rows);
+    r.define(
+        "a sum of maxima over an index", [](auto &o, auto &t) { t(o.j) = sum_over(o.i, o.H(o.j, o.i)); }, rows);
     r.check("lang/refused_extrema");
 }
 
 TEST_CASE("communications of the wrong operand") {
     Refused r;
     auto comm = [&](const char *why, std::function<Comm(Operands &)> f) {
-        r.define(why, [&](Operands &o, Output<Tensor> &t) { t = f(o); }, matrix);
+        r.define(
+            why, [&](Operands &o, Output<Tensor> &t) { t = f(o); }, matrix);
     };
     comm("all_reduce of replicated", [](auto &o) { return all_reduce(o.R); });
     comm("all_reduce of sliced", [](auto &o) { return all_reduce(o.S0); });

@@ -13,14 +13,18 @@ struct Operands {
     Input<Tensor> a{"a", f32, {n}, partial(Sum)}, b{"b", f32, {n}, partial(Sum)};
     Input<Tensor> hi{"hi", f32, {n}, partial(Max)}, hi2{"hi2", f32, {n}, partial(Max)}, lo{"lo", f32, {n}, partial(Min)};
     Input<Tensor> pr{"pr", f32, {n}, partial(Prod)}, pr2{"pr2", f32, {n}, partial(Prod)};
-    Input<Tensor> ia{"ia", i32, {n}, partial(Sum)}, ir{"ir", i32, {n}}, il{"il", i32, {n}, local}, is{"is", i32, {n}, sliced(0)};
+    Input<Tensor> ia{"ia", i32, {n}, partial(Sum)}, ir{"ir", i32, {n}}, il{"il", i32, {n}, local};
+    Input<Tensor> is{"is", i32, {n}, sliced(0)};
     Input<Tensor> R{"R", f32, {m, n}}, L{"L", f32, {m, n}, local}, S0{"S0", f32, {m, n}, sliced(0)};
     Input<Tensor> S1{"S1", f32, {m, n}, sliced(1)}, A{"A", f32, {m, n}, partial(Sum)}, H{"H", f32, {m, n}, partial(Max)};
     Input<float> c{"c"};
     Input<uint64_t> seed{"seed"};
 
     Program program(Output<Tensor> &out) const {
-        return Program{"p", {r, r2, s, s2, other, l, a, b, hi, hi2, lo, pr, pr2, ia, ir, il, is, R, L, S0, S1, A, H, c, seed, out}};
+        std::vector<ArgumentRef> all{r, r2, s, s2, other, l, a, b, hi, hi2, lo, pr, pr2, ia, ir, il, is};
+        for (const ArgumentRef &x : std::vector<ArgumentRef>{R, L, S0, S1, A, H}) all.push_back(x);
+        for (const ArgumentRef &x : std::vector<ArgumentRef>{c, seed, out}) all.push_back(x);
+        return Program{"p", all};
     }
 };
 

@@ -1,6 +1,6 @@
 // Programs print as the user would write them, the same in every run.
-#include "refusals.h"
 #include <sstream>
+#include "refusals.h"
 
 using namespace stretto;
 using namespace stretto::test;
@@ -56,7 +56,8 @@ TEST_CASE("expressions: parentheses where they are needed, constants that read b
 TEST_CASE("a program with every kind of statement") {
     Size n{"n"}, m{"m"};
     Var i{"i"}, j{"j"};
-    Input<Tensor> g{"g", bf16, {n}, partial(Sum)}, w{"w", f32, {m, n}, sliced(1)}, z{"z", f64, {n}, local}, ones{"ones", i32, {4}};
+    Input<Tensor> g{"g", bf16, {n}, partial(Sum)}, w{"w", f32, {m, n}, sliced(1)}, z{"z", f64, {n}, local};
+    Input<Tensor> ones{"ones", i32, {4}};
     InOut<Tensor> p{"p", f32, {n}}, q{"q", f64, {n}};
     Output<Tensor> mine{"mine", f32, {n}, sliced(0)}, high{"high", f32, {}}, count{"count", i32, {4}};
     Input<double> lr{"lr"};

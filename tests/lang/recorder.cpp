@@ -1,4 +1,5 @@
-// What cannot be recorded: definitions, names, indices, arguments, updates. Each message says what was written and what is legal.
+// What cannot be recorded: definitions, names, indices, arguments, updates. Each message says what was written and what is
+// legal.
 #include "refusals.h"
 
 using namespace stretto;

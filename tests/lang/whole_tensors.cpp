@@ -36,7 +36,8 @@ TEST_CASE("arithmetic, with a scalar on either side") {
 TEST_CASE("functions") {
     CHECK(definition([](auto &o) { return sqrt(max(o.x, o.y)); }) == "out.new(i, j) = sqrt(max(x(i, j), y(i, j)))");
     CHECK(definition([](auto &o) { return exp(min(o.x, o.y)); }) == "out.new(i, j) = exp(min(x(i, j), y(i, j)))");
-    CHECK(definition([](auto &o) { return cast<float>(cast(f64, o.x)); }) == "out.new(i, j) = cast<float>(cast<double>(x(i, j)))");
+    CHECK(definition([](auto &o) { return cast<float>(cast(f64, o.x)); }) ==
+          "out.new(i, j) = cast<float>(cast<double>(x(i, j)))");
 }
 
 TEST_CASE("a tensor of fewer dimensions is broadcast from the last one") {

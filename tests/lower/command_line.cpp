@@ -1,7 +1,7 @@
 // The command line of generators: what it lists, writes and checks, and what it says when it cannot.
+#include "lower/generator/command_line.h"
 #include "../golden.h"
 #include "lower/generator/artefact.h"
-#include "lower/generator/command_line.h"
 #include "stretto.h"
 
 using namespace stretto;
@@ -204,10 +204,16 @@ TEST_CASE("every kind of file is written, and is what its name says") {
     Outcome o = command("-g scale -f twice -e " + kinds + " -o " + dir + " type=float64 width=8 by=2 bias=0");
     CHECK(o.err == "");
     REQUIRE(o.status == 0);
-    std::map<std::string, std::string> inside = {
-        {".a", "!<arch>"},         {".h", "int twice(stretto_comm_t *comm"}, {".plan", "plan scale"},
-        {".plan.json", "{"},       {".schedule", ""},                        {".graph", "program scale"},
-        {".loop_nest", "in slice of n"},   {".stmt", "twice"},                       {".stmt.html", "<html"}};
+    std::map<std::string, std::string> inside;
+    inside[".a"] = "!<arch>";
+    inside[".h"] = "int twice(stretto_comm_t *comm";
+    inside[".plan"] = "plan scale";
+    inside[".plan.json"] = "{";
+    inside[".schedule"] = "";
+    inside[".graph"] = "program scale";
+    inside[".loop_nest"] = "in slice of n";
+    inside[".stmt"] = "twice";
+    inside[".stmt.html"] = "<html";
     CHECK(inside.size() == emit_kinds().size());
     std::istringstream printed(o.out);
     size_t lines = 0;
@@ -216,7 +222,8 @@ TEST_CASE("every kind of file is written, and is what its name says") {
         REQUIRE_MESSAGE(inside.count(extension), path);
         std::string text = contents(path);
         bool there = text.find(inside[extension]) != std::string::npos;
-        CHECK_MESSAGE(there, path << ":\n" << text.substr(0, 500));
+        CHECK_MESSAGE(there, path << ":\n"
+                                  << text.substr(0, 500));
     }
     CHECK(lines == inside.size());
 
