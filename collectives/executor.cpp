@@ -10,9 +10,9 @@
 #include "comm.h"
 #include "copy.h"
 #include "error.h"
-#include "kernel_error.h"
 #include "flight.h"
 #include "instance.h"
+#include "kernel_error.h"
 #include "sweep.h"
 
 namespace stretto::runtime {

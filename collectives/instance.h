@@ -72,7 +72,7 @@ struct StageInstance {
     std::vector<Chunks> chunks;        // by rank: its region, cut
     std::deque<SumInstance> sums;
     std::deque<StoreInstance> stores;
-    std::deque<PeerStoreInstance> peer_stores;      // of a kernel that stores to peers itself
+    std::deque<PeerStoreInstance> peer_stores;  // of a kernel that stores to peers itself
     KernelCall main;
     std::vector<Transfer> transfers;  // on messages
     bool sends_results = false;       // some store goes to all, and there are others

@@ -16,18 +16,19 @@ typedef struct stretto_comm_t stretto_comm_t;
 
 typedef enum stretto_status {
     STRETTO_OK = 0,
-    STRETTO_INVALID = -1,     /* an argument is wrong: buffer, type, extent, null, overlap, environment */
-    STRETTO_MISMATCH = -2,    /* ranks differ in program, size, scalar or order */
-    STRETTO_TIMEOUT = -3,     /* a peer did not arrive within STRETTO_TIMEOUT seconds (300) */
-    STRETTO_PEER_LOST = -4,   /* a peer exited or was killed */
-    STRETTO_PEER_STUCK = -5,  /* as TIMEOUT, and a peer that entered may still write into this call's buffers */
-    STRETTO_BUSY = -6,        /* this rank's communicator is inside another call */
-    STRETTO_FORKED = -7,      /* the communicator belongs to the parent process */
-    STRETTO_REQUIRE = -8,     /* a require() of the program does not hold */
-    STRETTO_BAD_PLAN = -9,    /* truncated, corrupted, or of another version */
+    STRETTO_INVALID = -1,   /* an argument is wrong: buffer, type, extent, null, overlap, environment */
+    STRETTO_MISMATCH = -2,  /* ranks differ in program, size, scalar or order */
+    STRETTO_TIMEOUT = -3,   /* a peer did not arrive within STRETTO_TIMEOUT seconds (300) */
+    STRETTO_PEER_LOST = -4, /* a peer exited or was killed */
+    STRETTO_PEER_STUCK =
+        -5,                /* as TIMEOUT, and a peer that entered may still write into this call's buffers */
+    STRETTO_BUSY = -6,     /* this rank's communicator is inside another call */
+    STRETTO_FORKED = -7,   /* the communicator belongs to the parent process */
+    STRETTO_REQUIRE = -8,  /* a require() of the program does not hold */
+    STRETTO_BAD_PLAN = -9, /* truncated, corrupted, or of another version */
     STRETTO_NO_MEMORY = -10,
-    STRETTO_SYSTEM = -11,     /* a system call failed */
-    STRETTO_KERNEL = -12      /* a kernel returned an error */
+    STRETTO_SYSTEM = -11, /* a system call failed */
+    STRETTO_KERNEL = -12  /* a kernel returned an error */
 } stretto_status;
 
 /* Text of the last error in the calling thread, "" if none. Valid until the thread's next failing call. */
@@ -48,7 +49,8 @@ int stretto_comm_from_env(stretto_comm_t **comm);
 /* As above with the caller's own all-gather: ctx as given; every rank contributes `bytes` at `in`, `out` receives ranks *
  * bytes in rank order; returns 0 on success. Ranks must be on one host. */
 typedef int (*stretto_allgather_fn)(void *ctx, const void *in, void *out, size_t bytes);
-int stretto_comm_create(int rank, int ranks, stretto_allgather_fn allgather, void *ctx, stretto_comm_t **comm);
+int stretto_comm_create(int rank, int ranks, stretto_allgather_fn allgather, void *ctx,
+                        stretto_comm_t **comm);
 
 void stretto_comm_free(stretto_comm_t *comm);
 int stretto_comm_rank(const stretto_comm_t *comm);
@@ -58,7 +60,8 @@ int stretto_comm_ranks(const stretto_comm_t *comm);
 int stretto_barrier(stretto_comm_t *comm);
 
 /* ---- Memory that peers reach without a copy. Not collective, any thread. align: a power of two, 0 for 64. Null: none, see
- * stretto_last_error(). It lives until stretto_free or stretto_comm_free. Between processes it is taken from the host at once. */
+ * stretto_last_error(). It lives until stretto_free or stretto_comm_free. Between processes it is taken from the host at
+ * once. */
 void *stretto_malloc(stretto_comm_t *comm, size_t bytes, size_t align);
 void stretto_free(stretto_comm_t *comm, void *data);
 int stretto_owns(const stretto_comm_t *comm, const void *data);
@@ -69,18 +72,18 @@ void stretto_slice(int64_t n, int rank, int ranks, int64_t *begin, int64_t *end)
 /* ---- Counters of one rank since creation or the last reset. */
 typedef struct stretto_stats {
     uint64_t calls, barriers;
-    uint64_t bytes_loaded;      /* from peers' memory */
-    uint64_t bytes_stored;      /* to peers' memory */
-    uint64_t bytes_sent;        /* as messages */
-    uint64_t bytes_bounced;     /* copied because an argument is not in the heap */
+    uint64_t bytes_loaded;  /* from peers' memory */
+    uint64_t bytes_stored;  /* to peers' memory */
+    uint64_t bytes_sent;    /* as messages */
+    uint64_t bytes_bounced; /* copied because an argument is not in the heap */
 } stretto_stats;
 int stretto_get_stats(const stretto_comm_t *comm, stretto_stats *stats);
 void stretto_reset_stats(stretto_comm_t *comm);
 
 /* ---- Used by compiled programs. plan: a one-dimensional buffer of the plan's bytes. dispatch: calls kernel number
  * `kernel` with Halide's argv. argv: the function's arguments (halide_buffer_t *, or the address of a scalar). */
-int stretto_execute_v1(stretto_comm_t *comm, const struct halide_buffer_t *plan, int (*dispatch)(int kernel, void **argv),
-                       void **argv);
+int stretto_execute_v1(stretto_comm_t *comm, const struct halide_buffer_t *plan,
+                       int (*dispatch)(int kernel, void **argv), void **argv);
 
 #ifdef __cplusplus
 }

@@ -10,21 +10,26 @@ namespace stretto::runtime {
 // difference are the other fields read, to say who differs in what.
 struct Descriptor {
     uint64_t hash = 0;
-    uint64_t program = 0;         // hash of the plan's bytes
-    uint64_t sizes[8] = {};       // the first eight sizes
-    uint64_t scalars[16] = {};    // the first sixteen scalar arguments, bit patterns
+    uint64_t program = 0;       // hash of the plan's bytes
+    uint64_t sizes[8] = {};     // the first eight sizes
+    uint64_t scalars[16] = {};  // the first sixteen scalar arguments, bit patterns
     int32_t size_count = 0, scalar_count = 0;
-    uint32_t sequence = 0;        // calls made on this communicator before this one
-    uint32_t mxcsr = 0;           // flush-to-zero and rounding bits
-    char name[64] = {};           // of the program
+    uint32_t sequence = 0;  // calls made on this communicator before this one
+    uint32_t mxcsr = 0;     // flush-to-zero and rounding bits
+    char name[64] = {};     // of the program
 };
 
 // A place that peers may load from or store to between enter and the last barrier of a call.
-struct Place { void *data; uint64_t bytes; };
+struct Place {
+    void *data;
+    uint64_t bytes;
+};
 
-constexpr int max_places = 64;    // a call may publish that many buffers
+constexpr int max_places = 64;  // a call may publish that many buffers
 
-struct Request { void *impl = nullptr; };    // null: done
+struct Request {
+    void *impl = nullptr;
+};  // null: done
 
 // One a communicator and rank. Every function that waits returns 0 or a stretto_status (the text is in last_error()), and
 // returns with an error when a peer is lost, the deadline passes or another rank failed.

@@ -1,8 +1,8 @@
 // What stands inside the expressions of a graph: reads of nodes, scalar arguments, sizes, plan scalars, ranks. Everything
 // that walks or rewrites expressions goes through these functions.
 #pragma once
-#include "lang/types.h"
 #include <functional>
+#include "lang/types.h"
 
 namespace stretto {
 
@@ -43,7 +43,14 @@ Expr rank_value();                                            // world.rank, int
 // Names bound by a Let inside an expression are let.<number>.
 
 struct Symbol {
-    enum Kind { None, Index, Scalar, Size, PlanScalar, Ranks, Rank, Let } kind = None;
+    enum Kind { None,
+                Index,
+                Scalar,
+                Size,
+                PlanScalar,
+                Ranks,
+                Rank,
+                Let } kind = None;
     std::string name;  // without the prefix
     int number = -1;   // of PlanScalar
 };

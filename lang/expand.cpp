@@ -1,6 +1,6 @@
 #include "lang/expand.h"
-#include "lang/error.h"
 #include <limits>
+#include "lang/error.h"
 
 namespace stretto {
 
@@ -11,9 +11,7 @@ using Halide::strict_float;
 
 namespace {
 
-Type bits_of(const Type &t) {
-    return Halide::UInt(t.bits());
-}
+Type bits_of(const Type &t) { return Halide::UInt(t.bits()); }
 
 // a != a, safe from fast-math: a strict comparison.
 Expr differs_from_itself(const Expr &a) {  // NaN
@@ -21,7 +19,8 @@ Expr differs_from_itself(const Expr &a) {  // NaN
 }
 
 Expr quiet_nan(const Type &t) {
-    return reinterpret(t, t.bits() == 64 ? make_const(u64, uint64_t(0x7ff8000000000000)) : make_const(u32, 0x7fc00000));
+    return reinterpret(
+        t, t.bits() == 64 ? make_const(u64, uint64_t(0x7ff8000000000000)) : make_const(u32, 0x7fc00000));
 }
 
 // x, or the bound that it is beyond. NaN stays.
@@ -40,9 +39,7 @@ Expr log_f32(const Expr &x) {
 }
 
 // halide_erf divides infinities beyond 1e19; it is 1 from 4 on.
-Expr erf_f32(const Expr &x) {
-    return strict_float(halide_erf(within(x, 8)));
-}
+Expr erf_f32(const Expr &x) { return strict_float(halide_erf(within(x, 8))); }
 
 // C's pow but for accuracy: |x|^y = exp(y log |x|); negative bases with integral exponents only.
 Expr pow_f32(const Expr &x, const Expr &y) {
@@ -51,8 +48,8 @@ Expr pow_f32(const Expr &x, const Expr &y) {
     Expr integral = floor(y) == y, half = y * 0.5f, odd = integral && floor(half) != half;
     Expr of_zero = select(y > zero, zero, infinity);
     Expr of_negative = select(!integral, quiet_nan(f32), select(odd, -magnitude, magnitude));
-    return strict_float(select(y == zero || x == one, one, differs_from_itself(x) || differs_from_itself(y), quiet_nan(f32), x == zero, of_zero,
-                               x > zero, magnitude, of_negative));
+    return strict_float(select(y == zero || x == one, one, differs_from_itself(x) || differs_from_itself(y),
+                               quiet_nan(f32), x == zero, of_zero, x > zero, magnitude, of_negative));
 }
 
 // Halide's own expansions bind names from a process-wide counter, and an expression that is used twice brings its names
@@ -73,7 +70,7 @@ class RenameLets : public IRMutator {
 class ExpandFunctions : public IRMutator {
     // f of operands that it uses several times: they get names, or nested calls would grow exponentially.
     //   f(x * y)   ->   let let.0 = x * y in f(let.0)
-    template<class F>
+    template <class F>
     static Expr with_names(std::vector<Expr> operands, F f) {
         std::vector<std::pair<std::string, Expr>> bound;
         for (auto &x : operands) {
@@ -94,7 +91,8 @@ class ExpandFunctions : public IRMutator {
         if (c->name == "exp_f32") return with_names(args, [](Operands x) { return exp_f32(x[0]); });
         if (c->name == "log_f32") return with_names(args, [](Operands x) { return log_f32(x[0]); });
         if (c->name == "pow_f32") return with_names(args, [](Operands x) { return pow_f32(x[0], x[1]); });
-        if (c->name == "erf_f32") return with_names(args, [](Operands x) { return expand_functions(erf_f32(x[0])); });
+        if (c->name == "erf_f32")
+            return with_names(args, [](Operands x) { return expand_functions(erf_f32(x[0])); });
         return Call::make(c->type, c->name, args, c->call_type);
     }
     Expr extremum(ReduceOp op, const Expr &a, const Expr &b) {
@@ -112,12 +110,8 @@ class ExpandFunctions : public IRMutator {
         if (!a.type().is_float()) return a <= b;
         return with_names({a, b}, [](auto &x) { return x[0] < x[1] || x[0] == x[1]; });
     }
-    Expr visit(const LE *x) override {
-        return at_most(mutate(x->a), mutate(x->b));
-    }
-    Expr visit(const GE *x) override {
-        return at_most(mutate(x->b), mutate(x->a));
-    }
+    Expr visit(const LE *x) override { return at_most(mutate(x->a), mutate(x->b)); }
+    Expr visit(const GE *x) override { return at_most(mutate(x->b), mutate(x->a)); }
     Expr visit(const Mod *x) override {
         Expr a = mutate(x->a), b = mutate(x->b);
         if (!x->type.is_float()) return a % b;
@@ -127,49 +121,21 @@ class ExpandFunctions : public IRMutator {
 
 class WidenFloat16 : public IRMutator {
     using IRMutator::visit;
-    template<class T>
-    Expr binary(const T *x) {
-        return T::make(widen(x->a), widen(x->b));
-    }
-    Expr visit(const Add *x) override {
-        return binary(x);
-    }
-    Expr visit(const Sub *x) override {
-        return binary(x);
-    }
-    Expr visit(const Mul *x) override {
-        return binary(x);
-    }
-    Expr visit(const Div *x) override {
-        return binary(x);
-    }
-    Expr visit(const Mod *x) override {
-        return binary(x);
-    }
-    Expr visit(const Halide::Internal::Max *x) override {
-        return binary(x);
-    }
-    Expr visit(const Halide::Internal::Min *x) override {
-        return binary(x);
-    }
-    Expr visit(const EQ *x) override {
-        return binary(x);
-    }
-    Expr visit(const NE *x) override {
-        return binary(x);
-    }
-    Expr visit(const LT *x) override {
-        return binary(x);
-    }
-    Expr visit(const LE *x) override {
-        return binary(x);
-    }
-    Expr visit(const GT *x) override {
-        return binary(x);
-    }
-    Expr visit(const GE *x) override {
-        return binary(x);
-    }
+    template <class T>
+    Expr binary(const T *x) { return T::make(widen(x->a), widen(x->b)); }
+    Expr visit(const Add *x) override { return binary(x); }
+    Expr visit(const Sub *x) override { return binary(x); }
+    Expr visit(const Mul *x) override { return binary(x); }
+    Expr visit(const Div *x) override { return binary(x); }
+    Expr visit(const Mod *x) override { return binary(x); }
+    Expr visit(const Halide::Internal::Max *x) override { return binary(x); }
+    Expr visit(const Halide::Internal::Min *x) override { return binary(x); }
+    Expr visit(const EQ *x) override { return binary(x); }
+    Expr visit(const NE *x) override { return binary(x); }
+    Expr visit(const LT *x) override { return binary(x); }
+    Expr visit(const LE *x) override { return binary(x); }
+    Expr visit(const GT *x) override { return binary(x); }
+    Expr visit(const GE *x) override { return binary(x); }
     Expr visit(const Select *x) override {
         return Select::make(mutate(x->condition), widen(x->true_value), widen(x->false_value));
     }
@@ -207,9 +173,7 @@ public:
 // One round of Philox4x32 (Salmon et al., SC 2011), multipliers and Weyl constants from the paper.
 struct Philox {
     Expr c[4], k[2];
-    static Expr multiply(uint32_t m, const Expr &x) {
-        return cast<uint64_t>(x) * make_const(u64, m);
-    }
+    static Expr multiply(uint32_t m, const Expr &x) { return cast<uint64_t>(x) * make_const(u64, m); }
     void round() {
         Expr p0 = multiply(0xD2511F53u, c[0]), p1 = multiply(0xCD9E8D57u, c[2]);
         Expr hi0 = cast<uint32_t>(p0 >> 32), lo0 = cast<uint32_t>(p0);
@@ -230,11 +194,12 @@ class ExpandRandom : public IRMutator {
 
     Expr extent(const std::string &v) const {
         auto it = extents.find(v);
-        if (it == extents.end()) throw Error("random(...): index " + v + " is no index of the definition it stands in.");
+        if (it == extents.end())
+            throw Error("random(...): index " + v + " is no index of the definition it stands in.");
         const Dim &d = it->second;
-        return d.kind == Dim::Constant ? make_const(u64, d.value) :
-               d.kind == Dim::Size     ? cast<uint64_t>(size_value(g.sizes[d.value])) :
-                                         cast<uint64_t>(ranks_value());
+        return d.kind == Dim::Constant ? make_const(u64, d.value)
+               : d.kind == Dim::Size   ? cast<uint64_t>(size_value(g.sizes[d.value]))
+                                       : cast<uint64_t>(ranks_value());
     }
     Expr visit(const Call *c) override {
         if (c->name != "stretto_random") return IRMutator::visit(c);
@@ -251,7 +216,8 @@ class ExpandRandom : public IRMutator {
         if (stream < 0) stream = next_stream++;
         Expr seed = cast<uint64_t>(mutate(c->args[0]));
         // Halide shares the subexpressions of a round only if they are names: bind the state after each.
-        Philox p{{cast<uint32_t>(linear), cast<uint32_t>(linear >> 32), make_const(u32, stream), make_const(u32, 0)},
+        Philox p{{cast<uint32_t>(linear), cast<uint32_t>(linear >> 32), make_const(u32, stream),
+                  make_const(u32, 0)},
                  {cast<uint32_t>(seed), cast<uint32_t>(seed >> 32)}};
         std::vector<std::pair<std::string, Expr>> bound;
         auto bind = [&](Expr &e) {
@@ -265,22 +231,22 @@ class ExpandRandom : public IRMutator {
                 for (auto &x : p.c) bind(x);
         }
         Expr result = cast<float>(p.c[0] >> 8) * Expr(0x1p-24f);
-        for (auto it = bound.rbegin(); it != bound.rend(); ++it) result = Let::make(it->first, it->second, result);
+        for (auto it = bound.rbegin(); it != bound.rend(); ++it)
+            result = Let::make(it->first, it->second, result);
         return RenameLets().mutate(result);
     }
 
 public:
-    ExpandRandom(const Graph &g, const Names &vars, const std::map<std::string, Dim> &extents, int &next_stream)
-        : g(g), vars(vars), extents(extents), next_stream(next_stream) {
-    }
+    ExpandRandom(const Graph &g, const Names &vars, const std::map<std::string, Dim> &extents,
+                 int &next_stream)
+        : g(g), vars(vars), extents(extents), next_stream(next_stream) {}
 };
 
 class TakeOutScalars : public IRMutator {
     Graph &g;
 
 public:
-    explicit TakeOutScalars(Graph &g) : g(g) {
-    }
+    explicit TakeOutScalars(Graph &g) : g(g) {}
     using IRMutator::mutate;
     Expr mutate(const Expr &e) override {
         if (e.type().is_handle() || is_constant(e) || symbol_of(e).kind == Symbol::PlanScalar) return e;
@@ -294,9 +260,7 @@ public:
 
 }  // namespace
 
-void number_lets_from_zero() {
-    next_let = 0;
-}
+void number_lets_from_zero() { next_let = 0; }
 
 Expr combine(ReduceOp op, const Expr &a, const Expr &b) {
     if (op == Sum) return a + b;
@@ -304,20 +268,20 @@ Expr combine(ReduceOp op, const Expr &a, const Expr &b) {
     if (!a.type().is_float()) return op == ReduceOp::Max ? max(a, b) : min(a, b);
     Type t = bits_of(a.type());
     // Equal operands differ at most in the sign of a zero: Max keeps +0, Min keeps -0.
-    Expr x = reinterpret(t, a), y = reinterpret(t, b), same = reinterpret(a.type(), op == ReduceOp::Max ? (x & y) : (x | y));
+    Expr x = reinterpret(t, a), y = reinterpret(t, b),
+         same = reinterpret(a.type(), op == ReduceOp::Max ? (x & y) : (x | y));
     Expr first = op == ReduceOp::Max ? strict_float(a > b) : strict_float(a < b);
     return select(strict_float(a == b), same, select(first || differs_from_itself(a), a, b));
 }
 
-Expr expand_functions(const Expr &e) {
-    return ExpandFunctions().mutate(e);
-}
+Expr expand_functions(const Expr &e) { return ExpandFunctions().mutate(e); }
 
 Expr widen_float16(const Expr &e) {
     Expr wide = WidenFloat16().widen(e);
     if (!is_float16(e.type())) return wide;
     const Cast *c = wide.as<Cast>();
-    if (c && c->value.type() == e.type()) return c->value;  // a widened read, or a value that is rounded already
+    if (c && c->value.type() == e.type())
+        return c->value;  // a widened read, or a value that is rounded already
     return round_to(e.type(), wide);
 }
 
@@ -332,8 +296,8 @@ Expr round_to(const Type &t, const Expr &e) {
     return cast(t, Let::make(name, x, select(differs_from_itself(v), quiet_nan(f32), v)));
 }
 
-Expr expand_random(const Graph &g, const Expr &e, const Names &vars, const std::map<std::string, Dim> &extents,
-                   int &next_stream) {
+Expr expand_random(const Graph &g, const Expr &e, const Names &vars,
+                   const std::map<std::string, Dim> &extents, int &next_stream) {
     return ExpandRandom(g, vars, extents, next_stream).mutate(e);
 }
 
@@ -343,8 +307,6 @@ Expr random_placeholder(const Expr &seed, int stream, const std::vector<Expr> &i
     return Call::make(f32, "stretto_random", args, Call::PureExtern);
 }
 
-Expr take_out_scalars(Graph &g, const Expr &e) {
-    return TakeOutScalars(g).mutate(e);
-}
+Expr take_out_scalars(Graph &g, const Expr &e) { return TakeOutScalars(g).mutate(e); }
 
 }  // namespace stretto

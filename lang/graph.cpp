@@ -1,7 +1,7 @@
 #include "lang/graph.h"
-#include "lang/error.h"
 #include <algorithm>
 #include <set>
+#include "lang/error.h"
 
 namespace stretto {
 

@@ -1,10 +1,10 @@
 // The graph: what a program computes, as immutable data that a schedule copies and verbs rewrite. Nodes are in a topological
 // order; inside they are known by id only.
 #pragma once
-#include "lang/access.h"
-#include "lang/layout.h"
 #include <map>
 #include <variant>
+#include "lang/access.h"
+#include "lang/layout.h"
 
 namespace stretto {
 
@@ -12,7 +12,9 @@ using ArgumentId = int;
 
 // An extent: a constant, Graph::sizes[value], or the number of ranks.
 struct Dim {
-    enum Kind { Constant, Size, Ranks } kind = Constant;
+    enum Kind { Constant,
+                Size,
+                Ranks } kind = Constant;
     int64_t value = 0;
     bool operator==(const Dim &o) const {
         return kind == o.kind && value == o.value;
@@ -52,7 +54,9 @@ struct Fold {
     ReduceOp op;
 };
 // The reduction over ranks, in rank order, of value, each addend cast to `accumulator` first, the result to the node's type.
-enum class Algorithm { Auto, OneShot, TwoPhase };
+enum class Algorithm { Auto,
+                       OneShot,
+                       TwoPhase };
 struct AllReduce {
     ReduceOp op = Sum;  // set by inference from the operand's layout
     Type accumulator;
@@ -93,11 +97,11 @@ struct Node {
     Layout layout;      // declared for arguments, else inferred
     Directives directives;
 
-    template<class T>
+    template <class T>
     const T *as() const {
         return std::get_if<T>(&op);
     }
-    template<class T>
+    template <class T>
     T *as() {
         return std::get_if<T>(&op);
     }
@@ -109,7 +113,9 @@ struct Node {
     }
 };
 
-enum class Access { Input, InOut, Output };
+enum class Access { Input,
+                    InOut,
+                    Output };
 
 // Arguments and nodes are separate namespaces. A tensor argument that is read (Input, InOut) has a node of its own with the
 // value at entry.

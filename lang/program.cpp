@@ -18,22 +18,26 @@ void ArgumentBase::record(const ArgumentRef &r) {
     if (Recorder::open) Recorder::open->arguments.push_back(ref);
 }
 
-TensorArgument::TensorArgument(Access access, const std::string &name, LateType type, std::vector<Extent> extents,
-                               Layout layout)
+TensorArgument::TensorArgument(Access access, const std::string &name, LateType type,
+                               std::vector<Extent> extents, Layout layout)
     : Tensor(name, type, std::move(extents), std::move(layout)) {
     d->argument = access != Access::Output;
-    record({name, access, false, Type(), d, access == Access::InOut ? std::make_shared<DefinitionPtr>() : nullptr, nullptr});
+    record({name, access, false, Type(), d,
+            access == Access::InOut ? std::make_shared<DefinitionPtr>() : nullptr, nullptr});
 }
 
 void update(const InOutTensor &t, const Tensor &value) {
     DefinitionPtr &slot = *ArgumentRef(t).update;
-    if (slot) throw Error(t.name() + " is updated twice, by " + slot->name + " and by " + value.name() + ".\nLegal: one update");
+    if (slot)
+        throw Error(t.name() + " is updated twice, by " + slot->name + " and by " + value.name() +
+                    ".\nLegal: one update");
     slot = value.definition();
 }
 
 void require(const Expr &condition, const std::string &text) {
     if (!Recorder::open)
-        throw Error("require(...) outside of a generator's algorithm().\nLegal: program.require(condition, text)");
+        throw Error(
+            "require(...) outside of a generator's algorithm().\nLegal: program.require(condition, text)");
     Recorder::open->requirements.push_back({condition, text});
 }
 
@@ -49,13 +53,10 @@ class CallMutator : public IRMutator {
     }
 
 public:
-    explicit CallMutator(F f) : f(std::move(f)) {
-    }
+    explicit CallMutator(F f) : f(std::move(f)) {}
 };
 template <class F>
-Expr map_calls(const Expr &e, F f) {
-    return CallMutator<F>(std::move(f)).mutate(e);
-}
+Expr map_calls(const Expr &e, F f) { return CallMutator<F>(std::move(f)).mutate(e); }
 
 // Builds the graph: definitions are collected from the arguments' updates and outputs, anonymous ones are written out,
 // reductions become nodes, layouts are inferred, and machine values derived from what the user wrote.
@@ -76,7 +77,8 @@ class Builder {
         Dims dims;
         for (auto &e : d.extents) {
             if (e.size_name().empty()) {
-                if (e.value() < 0) fail(d.name + " has the extent " + std::to_string(e.value()) + ".\nLegal: 0 and above");
+                if (e.value() < 0)
+                    fail(d.name + " has the extent " + std::to_string(e.value()) + ".\nLegal: 0 and above");
                 dims.push_back({Dim::Constant, e.value()});
                 continue;
             }
@@ -102,9 +104,13 @@ class Builder {
         if (!visited.insert(d.get()).second) return;
         if (!d->defined) {
             if (!d->argument)
-                fail(d->name + " is not defined.\nLegal: " + d->name + "(i, ...) = ... or " + d->name + " = all_reduce(...)");
-            bool listed = std::any_of(arguments.begin(), arguments.end(), [&](auto &a) { return a.definition == d; });
-            if (!listed) fail(d->name + " is read but is not among the program's arguments.\nLegal: add it to the arguments");
+                fail(d->name + " is not defined.\nLegal: " + d->name + "(i, ...) = ... or " + d->name +
+                     " = all_reduce(...)");
+            bool listed =
+                std::any_of(arguments.begin(), arguments.end(), [&](auto &a) { return a.definition == d; });
+            if (!listed)
+                fail(d->name +
+                     " is read but is not among the program's arguments.\nLegal: add it to the arguments");
             return;
         }
         if (!d->anonymous) {
@@ -143,7 +149,8 @@ class Builder {
             Names used = indices_used(r.source), free;
             for (auto &v : r.rvars)
                 if (std::find(user.vars.begin(), user.vars.end(), v) != user.vars.end())
-                    fail(user.name + ": index " + v + " is reduced and stands on the left side too.\nLegal: another Var");
+                    fail(user.name + ": index " + v +
+                         " is reduced and stands on the left side too.\nLegal: another Var");
             for (auto &v : used) {
                 if (std::find(r.rvars.begin(), r.rvars.end(), v) != r.rvars.end()) continue;
                 if (std::find(user.vars.begin(), user.vars.end(), v) == user.vars.end())
@@ -198,8 +205,8 @@ class Builder {
             for (auto &x : dims) s += (s.empty() ? "" : ", ") + to_string(g, x);
             return "{" + s + "}";
         };
-        fail(name + " is declared with the extents " + list(declared) + ", and its definition has " + list(defined) +
-             ".\nLegal: the same extents in both");
+        fail(name + " is declared with the extents " + list(declared) + ", and its definition has " +
+             list(defined) + ".\nLegal: the same extents in both");
     }
 
     // Scalars are arguments; a size that no tensor has is a parameter of the program.
@@ -207,9 +214,7 @@ class Builder {
         struct Symbols : IRVisitor {
             using IRVisitor::visit;
             std::vector<Symbol> all;
-            void visit(const Variable *v) override {
-                all.push_back(symbol_of(Expr(v)));
-            }
+            void visit(const Variable *v) override { all.push_back(symbol_of(Expr(v))); }
         } symbols;
         e.accept(&symbols);
         for (auto &s : symbols.all) {
@@ -231,7 +236,8 @@ class Builder {
         if (d->declared) n.dims = dims_of(*d);
         for (auto &v : n.vars)
             if (v.find('.') != std::string::npos)
-                fail(d->name + ": '" + v + "' cannot be the name of an index.\nLegal: letters, digits and '_'");
+                fail(d->name + ": '" + v +
+                     "' cannot be the name of an index.\nLegal: letters, digits and '_'");
         n.source = hoist_reductions(to_accesses(d->value), n, n.as<Map>() && n.as<Map>()->slice < 0);
         // A definition that is one reduction, of the same indices, is that node.
         const Call *c = as_access(n.source);
@@ -243,8 +249,8 @@ class Builder {
         }
         for (auto &v : indices_used(n.source))
             if (std::find(n.vars.begin(), n.vars.end(), v) == n.vars.end())
-                fail(n.name + ": index " + v + " is not on the left side.\nLegal: reduce over it, sum_over(" + v +
-                     ", ...), or put it on the left side");
+                fail(n.name + ": index " + v + " is not on the left side.\nLegal: reduce over it, sum_over(" +
+                     v + ", ...), or put it on the left side");
         Dims declared = n.dims;
         NodeId id = g.add(n).id;
         infer_node(g, id);
@@ -272,7 +278,8 @@ class Builder {
         // An anonymous tensor, or an argument's value at entry: a copy with a name.
         auto copy = std::make_shared<Definition>();
         copy->name = argument + ".new";
-        for (int k = 0; k < d->dimensions(); k++) copy->vars.push_back(d->defined ? d->vars[k] : default_index(int(k)));
+        for (int k = 0; k < d->dimensions(); k++)
+            copy->vars.push_back(d->defined ? d->vars[k] : default_index(int(k)));
         copy->type = d->element_type();
         copy->value = reference(d, index_exprs(copy->vars));
         copy->defined = true;
@@ -281,8 +288,7 @@ class Builder {
     }
 
 public:
-    Builder(Graph &g, const std::vector<ArgumentRef> &arguments) : g(g), arguments(arguments) {
-    }
+    Builder(Graph &g, const std::vector<ArgumentRef> &arguments) : g(g), arguments(arguments) {}
 
     std::vector<DefinitionPtr> named() const {
         std::vector<DefinitionPtr> all = definitions;
@@ -312,12 +318,13 @@ public:
                 x.layout = a.definition->layout;
                 int d = x.layout.sliced_dimension();
                 if (x.layout.is_sliced() && (d < 0 || d >= int(x.dims.size()))) {
-                    std::string legal = "replicated, partial(op) or local", last = std::to_string(x.dims.size() - 1);
+                    std::string legal = "replicated, partial(op) or local",
+                                last = std::to_string(x.dims.size() - 1);
                     if (x.dims.size() == 1) legal = "sliced(0)";
                     if (x.dims.size() > 1) legal = "sliced(0) to sliced(" + last + ")";
                     fail(a.name + " is declared " + stretto::to_string(x.layout) + " but has " +
-                         std::to_string(x.dims.size()) + (x.dims.size() == 1 ? " dimension." : " dimensions.") +
-                         "\nLegal: " + legal);
+                         std::to_string(x.dims.size()) +
+                         (x.dims.size() == 1 ? " dimension." : " dimensions.") + "\nLegal: " + legal);
                 }
                 if (a.access != Access::Output) {
                     Node n;
@@ -334,26 +341,32 @@ public:
             g.arguments.push_back(x);
         }
         for (auto &s : g.sizes)
-            if (names.count(s)) fail("an argument and a size are both called " + s + ".\nLegal: a name of its own for each");
+            if (names.count(s))
+                fail("an argument and a size are both called " + s + ".\nLegal: a name of its own for each");
         for (auto &a : arguments) {
             if (a.update && *a.update) collect(*a.update);
             if (a.access == Access::Output) {
-                if (!a.definition->defined) fail("output " + a.name + " is not defined.\nLegal: " + a.name + "(...) = ...");
+                if (!a.definition->defined)
+                    fail("output " + a.name + " is not defined.\nLegal: " + a.name + "(...) = ...");
                 collect(a.definition);
             }
         }
-        std::stable_sort(definitions.begin(), definitions.end(), [](auto &a, auto &b) { return a->ordinal < b->ordinal; });
+        std::stable_sort(definitions.begin(), definitions.end(),
+                         [](auto &a, auto &b) { return a->ordinal < b->ordinal; });
         for (auto &d : definitions) {
             if (names.count(d->name) && g.find_argument(d->name)->scalar)
-                fail("a tensor and a scalar argument are both called " + d->name + ".\nLegal: a name of its own for each");
+                fail("a tensor and a scalar argument are both called " + d->name +
+                     ".\nLegal: a name of its own for each");
             if (std::find(g.sizes.begin(), g.sizes.end(), d->name) != g.sizes.end())
-                fail("a tensor and a size are both called " + d->name + ".\nLegal: a name of its own for each");
+                fail("a tensor and a size are both called " + d->name +
+                     ".\nLegal: a name of its own for each");
             add_node(d);
         }
         for (size_t i = 0; i < arguments.size(); i++) {
             auto &a = arguments[i];
             if (a.update && *a.update) g.results.push_back({ArgumentId(i), value_node(*a.update, a.name)});
-            if (a.access == Access::Output) g.results.push_back({ArgumentId(i), node_of.at(a.definition.get())});
+            if (a.access == Access::Output)
+                g.results.push_back({ArgumentId(i), node_of.at(a.definition.get())});
         }
         if (g.results.empty()) fail("it has no result.\nLegal: an Output argument, or update(inout, value)");
         for (auto &n : g.nodes)
@@ -367,7 +380,8 @@ public:
 
     void add(const Requirement &r) {
         if (!r.condition.type().is_bool())
-            fail("require(..., \"" + r.text + "\"): the condition is a " + type_name(r.condition.type()) + ".\nLegal: a comparison, as in beta < 1");
+            fail("require(..., \"" + r.text + "\"): the condition is a " + type_name(r.condition.type()) +
+                 ".\nLegal: a comparison, as in beta < 1");
         bool reads = false;
         map_calls(r.condition, [&](const Call *c, auto &) -> Expr {
             reads |= bool(referenced(Expr(c)));
@@ -388,8 +402,8 @@ public:
 
 }  // namespace
 
-Program::Program(const std::string &name, const std::vector<ArgumentRef> &arguments) : Program(name, arguments, {}) {
-}
+Program::Program(const std::string &name, const std::vector<ArgumentRef> &arguments)
+    : Program(name, arguments, {}) {}
 
 Program::Program(const std::string &name, const std::vector<ArgumentRef> &arguments,
                  const std::vector<Requirement> &requirements) {
@@ -398,9 +412,7 @@ Program::Program(const std::string &name, const std::vector<ArgumentRef> &argume
         Builder builder(g, arguments);
         builder.build(requirements);
         named = builder.named();
-    } catch (const Halide::Error &e) {
-        throw Error("In program " + name + ": " + e.what());
-    }
+    } catch (const Halide::Error &e) { throw Error("In program " + name + ": " + e.what()); }
 }
 
 void Program::require(const Expr &condition, const std::string &text) {
@@ -408,11 +420,7 @@ void Program::require(const Expr &condition, const std::string &text) {
     Builder(g, none).add({condition, text});
 }
 
-std::string to_string(const Program &p) {
-    return to_string(p.graph());
-}
-std::ostream &operator<<(std::ostream &o, const Program &p) {
-    return o << to_string(p);
-}
+std::string to_string(const Program &p) { return to_string(p.graph()); }
+std::ostream &operator<<(std::ostream &o, const Program &p) { return o << to_string(p); }
 
 }  // namespace stretto

@@ -36,7 +36,7 @@ public:
 };
 
 // Input<Tensor> g{"g", f32, {n}, partial(Sum)};   Input<float> lr{"lr"};
-template<class T>
+template <class T>
 class Input : public ArgumentBase {
     static_assert(std::is_arithmetic_v<T>, "Input<T>: T is Tensor or an arithmetic type");
 
@@ -66,7 +66,7 @@ protected:
     friend void update(const class InOutTensor &, const Tensor &);
 };
 
-template<>
+template <>
 class Input<Tensor> : public TensorArgument {
 public:
     Input(const std::string &name, LateType type, std::vector<Extent> extents, Layout layout = replicated)
@@ -86,9 +86,9 @@ public:
 };
 
 // An argument whose name means its value at entry; update(t, value) gives it the new one.
-template<class T>
+template <class T>
 class InOut;
-template<>
+template <>
 class InOut<Tensor> : public InOutTensor {
 public:
     InOut(const std::string &name, LateType type, std::vector<Extent> extents, Layout layout = replicated)
@@ -101,9 +101,9 @@ public:
 };
 
 // A tensor that the program defines and the caller receives.
-template<class T>
+template <class T>
 class Output;
-template<>
+template <>
 class Output<Tensor> : public TensorArgument {
 public:
     Output(const std::string &name, LateType type, std::vector<Extent> extents, Layout layout = replicated)

@@ -27,15 +27,17 @@ thread_local int definitions_made = 0;
 
 void begin_definition(Definition &d) {
     if (d.argument)
-        throw Error(d.name + " is an argument; its name means its value at entry.\nLegal: define another tensor v and update(" +
+        throw Error(d.name +
+                    " is an argument; its name means its value at entry.\nLegal: define another tensor v and "
+                    "update(" +
                     d.name + ", v)");
     if (d.defined) throw Error(d.name + " is defined twice.\nLegal: a tensor of another name");
 }
 
 void end_definition(Definition &d, const Type &t) {
     if (d.declared && d.declared_type.get() != t)
-        throw Error(d.name + " is declared " + type_name(d.declared_type.get()) + " and defined as " + type_name(t) +
-                    ".\nLegal: cast<" + cpp_type_name(d.declared_type.get()) + ">(...)");
+        throw Error(d.name + " is declared " + type_name(d.declared_type.get()) + " and defined as " +
+                    type_name(t) + ".\nLegal: cast<" + cpp_type_name(d.declared_type.get()) + ">(...)");
     d.type = t;
     d.defined = true;
     d.ordinal = ++definitions_made;
@@ -46,10 +48,9 @@ Comm communicate(const std::string &verb, Op op, const Tensor &t, const Type &ty
     if (type != from) {
         bool wide = type.is_float() == from.is_float() && type.is_int() == from.is_int() && !type.is_bool();
         if (!wide)
-            throw Error(verb + "(" + t.name() + ", " + type_name(type) + "): " + t.name() + " is " + type_name(from) +
-                        "; the result's type must be of the same kind.\nLegal: " + verb +
-                        "(cast<" + cpp_type_name(type) + ">(" +
-                        t.name() + "))");
+            throw Error(verb + "(" + t.name() + ", " + type_name(type) + "): " + t.name() + " is " +
+                        type_name(from) + "; the result's type must be of the same kind.\nLegal: " + verb +
+                        "(cast<" + cpp_type_name(type) + ">(" + t.name() + "))");
     }
     return {verb, std::move(op), t, type};
 }
@@ -69,15 +70,13 @@ void parse_number(const std::string &name, const std::string &text, T &value, co
     size_t used = 0;
     try {
         value = T(convert(text, &used));
-    } catch (const std::exception &) {
-        used = 0;
-    }
+    } catch (const std::exception &) { used = 0; }
     if (used != text.size() || text.empty()) throw Error(parameter_error(name, text, legal));
 }
 
 [[noreturn]] void not_defined_yet(const std::string &name) {
-    throw Error(name + " is used before it is defined.\nLegal: define it first, " + name + "(i, ...) = ... or " + name +
-                " = all_reduce(...)");
+    throw Error(name + " is used before it is defined.\nLegal: define it first, " + name +
+                "(i, ...) = ... or " + name + " = all_reduce(...)");
 }
 
 std::string count(size_t n, const char *one, const char *more) {
@@ -89,7 +88,8 @@ std::string count(size_t n, const char *one, const char *more) {
 void check_name(const std::string &name, const char *what) {
     static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
     if (!std::regex_match(name, legal))
-        throw Error(std::string("'") + name + "' cannot be the name of " + (strchr("aeiou", *what) ? "an " : "a ") + what +
+        throw Error(std::string("'") + name + "' cannot be the name of " +
+                    (strchr("aeiou", *what) ? "an " : "a ") + what +
                     ".\nLegal: letters, digits and '_', not beginning with a digit");
 }
 
@@ -103,19 +103,20 @@ namespace internal {
 void parse_parameter(const std::string &name, const std::string &text, Type &t) {
     try {
         t = parse_type(text);
-    } catch (const Error &e) {
-        throw Error("parameter " + name + ": " + e.what());
-    }
+    } catch (const Error &e) { throw Error("parameter " + name + ": " + e.what()); }
 }
 void parse_parameter(const std::string &name, const std::string &text, bool &v) {
-    if (text != "true" && text != "false") throw Error(parameter_error(name, text, name + "=true, " + name + "=false"));
+    if (text != "true" && text != "false")
+        throw Error(parameter_error(name, text, name + "=true, " + name + "=false"));
     v = text == "true";
 }
 void parse_parameter(const std::string &name, const std::string &text, int &v) {
-    parse_number(name, text, v, "integers of 32 bits", [](const std::string &s, size_t *n) { return std::stoi(s, n); });
+    parse_number(name, text, v, "integers of 32 bits",
+                 [](const std::string &s, size_t *n) { return std::stoi(s, n); });
 }
 void parse_parameter(const std::string &name, const std::string &text, int64_t &v) {
-    parse_number(name, text, v, "integers of 64 bits", [](const std::string &s, size_t *n) { return std::stoll(s, n); });
+    parse_number(name, text, v, "integers of 64 bits",
+                 [](const std::string &s, size_t *n) { return std::stoll(s, n); });
 }
 void parse_parameter(const std::string &name, const std::string &text, float &v) {
     parse_number(name, text, v, "numbers that a float holds, as 0.5",
@@ -125,18 +126,10 @@ void parse_parameter(const std::string &name, const std::string &text, double &v
     parse_number(name, text, v, "numbers that a double holds, as 0.5",
                  [](const std::string &s, size_t *n) { return std::stod(s, n); });
 }
-std::string parameter_text(const Type &t) {
-    return type_name(t);
-}
-std::string parameter_text(bool v) {
-    return v ? "true" : "false";
-}
-std::string parameter_text(int v) {
-    return std::to_string(v);
-}
-std::string parameter_text(int64_t v) {
-    return std::to_string(v);
-}
+std::string parameter_text(const Type &t) { return type_name(t); }
+std::string parameter_text(bool v) { return v ? "true" : "false"; }
+std::string parameter_text(int v) { return std::to_string(v); }
+std::string parameter_text(int64_t v) { return std::to_string(v); }
 std::string parameter_text(float v) {
     std::ostringstream o;
     o << v;
@@ -148,35 +141,21 @@ std::string parameter_text(double v) {
     return o.str();
 }
 template <>
-std::string parameter_type<Type>() {
-    return "type";
-}
+std::string parameter_type<Type>() { return "type"; }
 template <>
-std::string parameter_type<bool>() {
-    return "bool";
-}
+std::string parameter_type<bool>() { return "bool"; }
 template <>
-std::string parameter_type<int>() {
-    return "int";
-}
+std::string parameter_type<int>() { return "int"; }
 template <>
-std::string parameter_type<int64_t>() {
-    return "int64";
-}
+std::string parameter_type<int64_t>() { return "int64"; }
 template <>
-std::string parameter_type<float>() {
-    return "float";
-}
+std::string parameter_type<float>() { return "float"; }
 template <>
-std::string parameter_type<double>() {
-    return "double";
-}
+std::string parameter_type<double>() { return "double"; }
 
 }  // namespace internal
 
-Size::Size(const std::string &name) : n(name) {
-    check_name(name, "size");
-}
+Size::Size(const std::string &name) : n(name) { check_name(name, "size"); }
 
 Type Definition::element_type() const {
     if (defined) return type;
@@ -196,12 +175,14 @@ Expr reference(const DefinitionPtr &d, const std::vector<Expr> &indices) {
         std::string legal;
         for (int k = 0; k < d->dimensions(); k++) legal += (k ? ", " : "") + default_index(k);
         throw Error(d->name + " has " + count(size_t(d->dimensions()), "dimension", "dimensions") + ", " +
-                    count(indices.size(), "index is", "indices are") + " given.\nLegal: " + d->name + "(" + legal + ")");
+                    count(indices.size(), "index is", "indices are") + " given.\nLegal: " + d->name + "(" +
+                    legal + ")");
     }
     std::vector<Expr> args{DefinitionName::make(d)};
     for (auto &i : indices) {
         if (i.type().is_float())
-            throw Error("an index of " + d->name + " is a " + type_name(i.type()) + ".\nLegal: cast<int>(...)");
+            throw Error("an index of " + d->name + " is a " + type_name(i.type()) +
+                        ".\nLegal: cast<int>(...)");
         args.push_back(i.type() == Halide::Int(32) ? i : Halide::cast<int>(i));
     }
     return Call::make(d->element_type(), "stretto_reference", args, Call::PureExtern);
@@ -219,8 +200,8 @@ void TensorRef::operator=(const Expr &value) const {
     for (auto &i : indices) {
         std::string v = bare_index(i);
         if (v.empty())
-            throw Error("the left side of the definition of " + d->name + " has an index that is not a Var.\nLegal: " +
-                        d->name +
+            throw Error("the left side of the definition of " + d->name +
+                        " has an index that is not a Var.\nLegal: " + d->name +
                         "(i, j, ...) = ..., one Var a dimension");
         if (std::find(vars.begin(), vars.end(), v) != vars.end())
             throw Error("the left side of the definition of " + d->name + " has index " + v +
@@ -229,8 +210,8 @@ void TensorRef::operator=(const Expr &value) const {
     }
     if (d->declared && vars.size() != d->extents.size())
         throw Error(d->name + " is declared with " + count(d->extents.size(), "dimension", "dimensions") +
-                    " and defined with " +
-                    std::to_string(vars.size()) + ".\nLegal: as many indices on the left as extents in the declaration");
+                    " and defined with " + std::to_string(vars.size()) +
+                    ".\nLegal: as many indices on the left as extents in the declaration");
     d->op = Map{};
     d->vars = vars;
     d->value = value;
@@ -242,16 +223,15 @@ Tensor::Tensor(const std::string &name) : d(std::make_shared<Definition>()) {
     d->name = name;
 }
 
-Tensor::Tensor(const std::string &name, LateType type, std::vector<Extent> extents, Layout layout) : Tensor(name) {
+Tensor::Tensor(const std::string &name, LateType type, std::vector<Extent> extents, Layout layout)
+    : Tensor(name) {
     d->declared = true;
     d->declared_type = type;
     d->extents = std::move(extents);
     d->layout = std::move(layout);
 }
 
-Tensor::Tensor(const Comm &c) : Tensor(c.verb + "_" + c.operand.name()) {
-    *this = c;
-}
+Tensor::Tensor(const Comm &c) : Tensor(c.verb + "_" + c.operand.name()) { *this = c; }
 
 Tensor &Tensor::operator=(const Comm &c) {
     begin_definition(*d);
@@ -265,17 +245,18 @@ Tensor &Tensor::operator=(const Comm &c) {
     return *this;
 }
 
-Comm all_reduce(const Tensor &t) {
-    return all_reduce(t, t.definition()->element_type());
-}
+Comm all_reduce(const Tensor &t) { return all_reduce(t, t.definition()->element_type()); }
 Comm all_reduce(const Tensor &t, const Type &type) {
-    return communicate("all_reduce", AllReduce{Sum, accumulator_for(t.definition()->element_type(), type)}, t, type);
+    return communicate("all_reduce", AllReduce{Sum, accumulator_for(t.definition()->element_type(), type)}, t,
+                       type);
 }
 Comm reduce_scatter(const Tensor &t, int dim) {
     return reduce_scatter(t, dim, t.definition()->element_type());
 }
 Comm reduce_scatter(const Tensor &t, int dim, const Type &type) {
-    return communicate("reduce_scatter", ReduceScatter{Sum, accumulator_for(t.definition()->element_type(), type), dim}, t, type);
+    return communicate("reduce_scatter",
+                       ReduceScatter{Sum, accumulator_for(t.definition()->element_type(), type), dim}, t,
+                       type);
 }
 Comm all_gather(const Tensor &t) {
     return communicate("all_gather", AllGather{}, t, t.definition()->element_type());
@@ -286,8 +267,8 @@ Comm broadcast(const Tensor &t, int root) {
 Comm slice_of(const Tensor &t, int dim) {
     int n = t.definition()->dimensions();
     if (dim < 0 || dim >= n)
-        throw Error("slice_of(" + t.name() + ", " + std::to_string(dim) + "): " + t.name() + " has " + std::to_string(n) +
-                    (n == 1 ? " dimension" : " dimensions") + "." +
+        throw Error("slice_of(" + t.name() + ", " + std::to_string(dim) + "): " + t.name() + " has " +
+                    std::to_string(n) + (n == 1 ? " dimension" : " dimensions") + "." +
                     (n ? "\nLegal: a dimension from 0 to " + std::to_string(n - 1) : ""));
     return communicate("slice_of", Map{dim}, t, t.definition()->element_type());
 }
@@ -351,7 +332,8 @@ STRETTO_TENSOR_OPERATOR(/, "quotient")
 
 IndexReduction::IndexReduction(ReduceOp op, std::vector<Var> over, const Expr &value, bool root)
     : op(op), over(std::move(over)), value(value), root(root) {
-    if (this->over.empty()) throw Error("a reduction over no index.\nLegal: sum_over(k, ...), sum_over({i, j}, ...)");
+    if (this->over.empty())
+        throw Error("a reduction over no index.\nLegal: sum_over(k, ...), sum_over({i, j}, ...)");
 }
 IndexReduction IndexReduction::blocks(const Var &k) const {
     IndexReduction r = *this;
@@ -376,60 +358,35 @@ IndexReduction::operator Expr() const {
     Expr r = Call::make(e.type(), "stretto_reduce", args, Call::PureExtern);
     return root ? sqrt(r) : r;
 }
-IndexReduction sum_over(const Var &k, const Expr &e) {
-    return {Sum, {k}, e};
-}
-IndexReduction prod_over(const Var &k, const Expr &e) {
-    return {Prod, {k}, e};
-}
-IndexReduction max_over(const Var &k, const Expr &e) {
-    return {ReduceOp::Max, {k}, e};
-}
-IndexReduction min_over(const Var &k, const Expr &e) {
-    return {ReduceOp::Min, {k}, e};
-}
-IndexReduction norm2(const Var &k, const Expr &e) {
-    return {Sum, {k}, e, true};
-}
-IndexReduction sum_over(const std::vector<Var> &k, const Expr &e) {
-    return {Sum, k, e};
-}
-IndexReduction prod_over(const std::vector<Var> &k, const Expr &e) {
-    return {Prod, k, e};
-}
-IndexReduction max_over(const std::vector<Var> &k, const Expr &e) {
-    return {ReduceOp::Max, k, e};
-}
-IndexReduction min_over(const std::vector<Var> &k, const Expr &e) {
-    return {ReduceOp::Min, k, e};
-}
-IndexReduction norm2(const std::vector<Var> &k, const Expr &e) {
-    return {Sum, k, e, true};
-}
+IndexReduction sum_over(const Var &k, const Expr &e) { return {Sum, {k}, e}; }
+IndexReduction prod_over(const Var &k, const Expr &e) { return {Prod, {k}, e}; }
+IndexReduction max_over(const Var &k, const Expr &e) { return {ReduceOp::Max, {k}, e}; }
+IndexReduction min_over(const Var &k, const Expr &e) { return {ReduceOp::Min, {k}, e}; }
+IndexReduction norm2(const Var &k, const Expr &e) { return {Sum, {k}, e, true}; }
+IndexReduction sum_over(const std::vector<Var> &k, const Expr &e) { return {Sum, k, e}; }
+IndexReduction prod_over(const std::vector<Var> &k, const Expr &e) { return {Prod, k, e}; }
+IndexReduction max_over(const std::vector<Var> &k, const Expr &e) { return {ReduceOp::Max, k, e}; }
+IndexReduction min_over(const std::vector<Var> &k, const Expr &e) { return {ReduceOp::Min, k, e}; }
+IndexReduction norm2(const std::vector<Var> &k, const Expr &e) { return {Sum, k, e, true}; }
 
-Expr erf(Expr &x) {
-    return erf(Expr(x));
-}
+Expr erf(Expr &x) { return erf(Expr(x)); }
 
 Expr erf(Expr &&x) {
     Type t = is_float16(x.type()) ? x.type() : f32;
     if (x.type() == f64) throw Error("erf of a float64 is not supported.\nLegal: erf(cast<float>(...))");
-    return Call::make(t, t == f16 ? "erf_f16" : t == bf16 ? "erf_bf16"
-                                                          : "erf_f32",
+    return Call::make(t,
+                      t == f16    ? "erf_f16"
+                      : t == bf16 ? "erf_bf16"
+                                  : "erf_f32",
                       {Halide::cast(t, x)}, Call::PureExtern);
 }
 
-Expr ranks() {
-    return ranks_value();
-}
-Expr rank() {
-    return rank_value();
-}
-Expr random(const Expr &seed) {
-    return random_placeholder(seed, -1, {});
-}
+Expr ranks() { return ranks_value(); }
+Expr rank() { return rank_value(); }
+Expr random(const Expr &seed) { return random_placeholder(seed, -1, {}); }
 Expr random(const Expr &seed, int stream, const std::vector<Var> &indices) {
-    if (stream < 0) throw Error("random(...): stream " + std::to_string(stream) + " is negative.\nLegal: 0 and above");
+    if (stream < 0)
+        throw Error("random(...): stream " + std::to_string(stream) + " is negative.\nLegal: 0 and above");
     return random_placeholder(seed, stream, {indices.begin(), indices.end()});
 }
 
@@ -440,9 +397,7 @@ Expr drop(const Expr &e, const Expr &rate, const Expr &uniform) {
 }
 }  // namespace
 
-Expr dropout(const Expr &e, const Expr &rate, const Expr &seed) {
-    return drop(e, rate, random(seed));
-}
+Expr dropout(const Expr &e, const Expr &rate, const Expr &seed) { return drop(e, rate, random(seed)); }
 Expr dropout(const Expr &e, const Expr &rate, const Expr &seed, int stream, const std::vector<Var> &indices) {
     return drop(e, rate, random(seed, stream, indices));
 }

@@ -1,8 +1,8 @@
 #include "lang/types.h"
-#include "lang/error.h"
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include "lang/error.h"
 
 namespace stretto {
 
@@ -15,10 +15,18 @@ struct TypeNames {
 
 const std::vector<TypeNames> &table() {
     static const std::vector<TypeNames> names = {
-        {f16, "float16", "float16_t"}, {bf16, "bfloat16", "bfloat16_t"}, {f32, "float32", "float"},
-        {f64, "float64", "double"},    {i8, "int8", "int8_t"},           {i16, "int16", "int16_t"},
-        {i32, "int32", "int32_t"},     {i64, "int64", "int64_t"},        {u8, "uint8", "uint8_t"},
-        {u16, "uint16", "uint16_t"},   {u32, "uint32", "uint32_t"},      {u64, "uint64", "uint64_t"},
+        {f16, "float16", "float16_t"},
+        {bf16, "bfloat16", "bfloat16_t"},
+        {f32, "float32", "float"},
+        {f64, "float64", "double"},
+        {i8, "int8", "int8_t"},
+        {i16, "int16", "int16_t"},
+        {i32, "int32", "int32_t"},
+        {i64, "int64", "int64_t"},
+        {u8, "uint8", "uint8_t"},
+        {u16, "uint16", "uint16_t"},
+        {u32, "uint32", "uint32_t"},
+        {u64, "uint64", "uint64_t"},
     };
     return names;
 }

@@ -1,8 +1,8 @@
 // Element types and reductions, and their names in text.
 #pragma once
-#include "Halide.h"
 #include <string>
 #include <vector>
+#include "Halide.h"
 
 namespace stretto {
 
@@ -33,7 +33,10 @@ inline Type accumulator_type(const Type &t) {
     return is_float16(t) ? f32 : t;
 }
 
-enum ReduceOp { Sum, Prod, Max, Min };
+enum ReduceOp { Sum,
+                Prod,
+                Max,
+                Min };
 const char *reduce_op_name(ReduceOp);
 
 // The value that changes nothing: 0, 1, the lowest and the highest value (infinities for floats).

@@ -1,7 +1,7 @@
 #include "lower/addends.h"
+#include <algorithm>
 #include "lang/infer.h"
 #include "lower/lowering.h"
-#include <algorithm>
 
 namespace stretto {
 

@@ -1,7 +1,7 @@
 #include "lower/contract.h"
+#include <algorithm>
 #include "lang/error.h"
 #include "lang/expand.h"
-#include <algorithm>
 
 namespace stretto {
 
@@ -15,9 +15,7 @@ using Halide::TailStrategy;
 
 namespace {
 
-bool contains(const Names &v, const std::string &x) {
-    return std::find(v.begin(), v.end(), x) != v.end();
-}
+bool contains(const Names &v, const std::string &x) { return std::find(v.begin(), v.end(), x) != v.end(); }
 
 // acc op value, in the language's order and rounding.
 Expr accumulate(ReduceOp op, const Expr &acc, const Expr &value) {
@@ -36,7 +34,9 @@ struct Product {
 Product match_product(const Node &n) {
     Product p;
     const Mul *m = n.value.as<Mul>();
-    if (n.as<Reduction>()->op != Sum || !m || !n.value.type().is_float() || n.rvars.size() != 1 || n.vars.size() < 2) return p;
+    if (n.as<Reduction>()->op != Sum || !m || !n.value.type().is_float() || n.rvars.size() != 1 ||
+        n.vars.size() < 2)
+        return p;
     Names a = indices_used(m->a), b = indices_used(m->b);
     p.x = n.vars.back();
     if (contains(a, p.x) == contains(b, p.x)) return p;
@@ -63,9 +63,7 @@ class Contraction {
     Type acc_type;
     std::string name;
 
-    std::vector<Var> reversed_vars() const {
-        return {vars.rbegin(), vars.rend()};
-    }
+    std::vector<Var> reversed_vars() const { return {vars.rbegin(), vars.rend()}; }
     // Halide's index order of the pure variables, with some replaced.
     std::vector<Expr> indices(const std::map<std::string, Expr> &replaced, const Expr &k) const {
         std::vector<Expr> v;
@@ -107,7 +105,8 @@ public:
         acc(at) = identity_of(op, acc_type);
         acc(at) = accumulate(op, acc(at), body.expression(n, idx));
         body.out(at) = round_to(n.type, acc(at));
-        int width = lanes > 0 ? lanes : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
+        int width =
+            lanes > 0 ? lanes : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
         Var x = vars.back(), outer("outer"), inner("inner");
         if (width <= 1) {
             acc.compute_at(body.out, x);
@@ -124,7 +123,8 @@ public:
     }
 
     void as_product(const Product &p) {
-        const int vec = target.natural_vector_size(acc_type), TX = 3 * vec, TY = target.has_feature(Halide::Target::AVX512) ? 8 : 4;
+        const int vec = target.natural_vector_size(acc_type), TX = 3 * vec,
+                  TY = target.has_feature(Halide::Target::AVX512) ? 8 : 4;
         size_t dx = position(p.x), dy = position(p.y), K = n.vars.size();
         Var x = vars[dx], y = vars[dy], xi("xi"), xo("xo"), yi("yi"), yo("yo"), k("k");
         std::vector<Var> batch;  // Halide order
@@ -140,7 +140,8 @@ public:
         };
         // Past the edge the last row or column is computed again and thrown away. `likely` makes Halide cut the loops so
         // that tiles inside need no clamp.
-        Expr at_x = min(likely(lo[dx] + xo * TX + xi), hi[dx] - 1), at_y = min(likely(lo[dy] + yo * TY + yi), hi[dy] - 1);
+        Expr at_x = min(likely(lo[dx] + xo * TX + xi), hi[dx] - 1),
+             at_y = min(likely(lo[dy] + yo * TY + yi), hi[dy] - 1);
         Func b(name + "_b"), a(name + "_a"), acc(name + "_acc");
         b(args({xi, k, xo})) = part_at(p.with_x, indices({{p.x, at_x}}, k));
         a(args({yi, k, yo})) = part_at(p.with_y, indices({{p.y, at_y}}, k));
@@ -171,21 +172,29 @@ public:
         // block go by, and their accumulators wait in memory for the next one.
         const int depth = 128;
         Halide::RVar ko("ko"), ki("ki");
-        acc.compute_at(body.out, xo).bound_extent(xi, TX).bound_extent(yi, TY).vectorize(xi, vec).unroll(xi).unroll(yi);
-        acc.update().split(r, ko, ki, depth, TailStrategy::GuardWithIf).reorder(xi, yi, ki, yo, ko).vectorize(xi, vec).unroll(xi).unroll(yi);
+        acc.compute_at(body.out, xo)
+            .bound_extent(xi, TX)
+            .bound_extent(yi, TY)
+            .vectorize(xi, vec)
+            .unroll(xi)
+            .unroll(yi);
+        acc.update()
+            .split(r, ko, ki, depth, TailStrategy::GuardWithIf)
+            .reorder(xi, yi, ki, yo, ko)
+            .vectorize(xi, vec)
+            .unroll(xi)
+            .unroll(yi);
     }
 };
 
 }  // namespace
 
-void define_contraction(const Node &n, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
-                        const Halide::Target &target, int lanes) {
+void define_contraction(const Node &n, KernelBody &body, const std::vector<Expr> &lo,
+                        const std::vector<Expr> &hi, const Halide::Target &target, int lanes) {
     Contraction c(n, body, lo, hi, target);
     Product p = match_product(n);
-    if (p.found)
-        c.as_product(p);
-    else
-        c.along_last_index(lanes);
+    if (p.found) c.as_product(p);
+    else c.along_last_index(lanes);
 }
 
 }  // namespace stretto

@@ -6,9 +6,9 @@ namespace stretto {
 namespace {
 
 plan::Extent extent(const Dim &d) {
-    plan::ExtentKind kind = d.kind == Dim::Constant ? plan::ExtentKind::Constant :
-                            d.kind == Dim::Size     ? plan::ExtentKind::Size :
-                                                      plan::ExtentKind::Ranks;
+    plan::ExtentKind kind = d.kind == Dim::Constant ? plan::ExtentKind::Constant
+                            : d.kind == Dim::Size   ? plan::ExtentKind::Size
+                                                    : plan::ExtentKind::Ranks;
     return plan::Extent(kind, d.value);
 }
 
@@ -22,7 +22,8 @@ std::vector<plan::Extent> extents(const Dims &dims) {
 bool find_carrier(const Graph &g, int s, int *argument, int *dimension) {
     for (size_t a = 0; a < g.arguments.size(); a++)
         for (size_t d = 0; d < g.arguments[a].dims.size(); d++)
-            if (g.arguments[a].dims[d] == Dim{Dim::Size, s} && g.arguments[a].layout.sliced_dimension() != int(d)) {
+            if (g.arguments[a].dims[d] == Dim{Dim::Size, s} &&
+                g.arguments[a].layout.sliced_dimension() != int(d)) {
                 *argument = int(a);
                 *dimension = int(d);
                 return true;
@@ -41,9 +42,9 @@ plan::LayoutKind layout_kind(const Layout &l) {
 
 plan::Collective collective(const Stage &s) {
     if (!s.collective) return plan::Collective::None;
-    return s.algorithm == Algorithm::OneShot  ? plan::Collective::OneShot :
-           s.algorithm == Algorithm::TwoPhase ? plan::Collective::TwoPhase :
-                                                plan::Collective::Auto;
+    return s.algorithm == Algorithm::OneShot    ? plan::Collective::OneShot
+           : s.algorithm == Algorithm::TwoPhase ? plan::Collective::TwoPhase
+                                                : plan::Collective::Auto;
 }
 
 }  // namespace
@@ -81,9 +82,9 @@ plan::PlanT describe(const Lowering &l, const std::string &schedule, const std::
         t->name = a.name;
         t->scalar = a.scalar;
         t->type = plan_type(a.type);
-        t->access = a.access == Access::Input ? plan::Access::Input :
-                    a.access == Access::InOut ? plan::Access::InOut :
-                                                plan::Access::Output;
+        t->access = a.access == Access::Input   ? plan::Access::Input
+                    : a.access == Access::InOut ? plan::Access::InOut
+                                                : plan::Access::Output;
         t->extents = extents(a.dims);
         t->layout = layout_kind(a.layout);
         t->op = plan::ReduceOp(int(a.layout.op()));
@@ -109,9 +110,11 @@ plan::PlanT describe(const Lowering &l, const std::string &schedule, const std::
         auto t = std::make_unique<plan::StageT>();
         t->kind = s.kind;
         for (NodeId id : s.nodes) t->names.push_back(g.at(id).name);
-        for (size_t d = 0; d < s.loops.size(); d++) t->loops.push_back(plan::Loop(extent(s.loops[d]), s.ranges[d]));
+        for (size_t d = 0; d < s.loops.size(); d++)
+            t->loops.push_back(plan::Loop(extent(s.loops[d]), s.ranges[d]));
         t->outputs = s.outputs;
-        for (auto &st : s.stores) t->stores.push_back(plan::Store(st.buffer, st.all ? plan::To::All : plan::To::Own, st.in_place));
+        for (auto &st : s.stores)
+            t->stores.push_back(plan::Store(st.buffer, st.all ? plan::To::All : plan::To::Own, st.in_place));
         t->collective = collective(s);
         t->barrier_one_shot = s.barrier_one_shot;
         t->barrier_two_phase = s.barrier_two_phase;

@@ -1,9 +1,9 @@
 // Everything that depends on how Halide 21 works inside. An upgrade of Halide re-checks this file, with tests/lower/halide_*.
 #pragma once
-#include "lang/types.h"
 #include <cstdint>
 #include <map>
 #include <memory>
+#include "lang/types.h"
 
 namespace stretto {
 

@@ -1,7 +1,7 @@
 #include "lower/kernel_body.h"
+#include <algorithm>
 #include "lang/error.h"
 #include "lang/expand.h"
-#include <algorithm>
 
 namespace stretto {
 
@@ -23,19 +23,18 @@ class PlanScalars : public IRMutator {
     Expr visit(const Variable *v) override {
         Symbol symbol = symbol_of(Expr(v));
         if (symbol.kind != Symbol::PlanScalar) return Expr(v);
-        if (ranks > 0 && (ranks & (ranks - 1)) == 0 && equal(scalars[symbol.number], cast(v->type, ranks_value())))
+        if (ranks > 0 && (ranks & (ranks - 1)) == 0 &&
+            equal(scalars[symbol.number], cast(v->type, ranks_value())))
             return make_const(v->type, ranks);
         return body.scalar(symbol.number);
     }
 
 public:
-    PlanScalars(KernelBody &body, const std::vector<Expr> &scalars, int ranks) : body(body), scalars(scalars), ranks(ranks) {
-    }
+    PlanScalars(KernelBody &body, const std::vector<Expr> &scalars, int ranks)
+        : body(body), scalars(scalars), ranks(ranks) {}
 };
 
-std::vector<Expr> reversed(const std::vector<Expr> &v) {
-    return {v.rbegin(), v.rend()};
-}
+std::vector<Expr> reversed(const std::vector<Expr> &v) { return {v.rbegin(), v.rend()}; }
 
 }  // namespace
 
@@ -57,10 +56,12 @@ Expr KernelBody::scalar(int number) {
     auto it = scalar_parameters.find(number);
     if (it != scalar_parameters.end()) return it->second;
     scalars.push_back(number);
-    return scalar_parameters[number] = scalar_parameter(l.graph.scalars[number].type(), "plan_scalar_" + std::to_string(number));
+    return scalar_parameters[number] =
+               scalar_parameter(l.graph.scalars[number].type(), "plan_scalar_" + std::to_string(number));
 }
 
-const Halide::Parameter &KernelBody::parameter(const plan::Load &load, const Type &t, int dimensions, int slot) {
+const Halide::Parameter &KernelBody::parameter(const plan::Load &load, const Type &t, int dimensions,
+                                               int slot) {
     for (auto &m : loads_made)
         if (m.load.buffer() == load.buffer() && m.load.from() == load.from() && m.load.rank() == load.rank())
             return m.slots[slot];
@@ -71,7 +72,8 @@ const Halide::Parameter &KernelBody::parameter(const plan::Load &load, const Typ
     std::replace(name.begin(), name.end(), '.', '_');
     name += (load.from() == From::Own ? "_in" : "_of_rank") + std::to_string(loads_made.size());
     for (int k = 0; k < slots; k++)
-        made.slots.push_back(buffer_parameter(t, dimensions, name + (slots > 1 ? "_" + std::to_string(k) : "")));
+        made.slots.push_back(
+            buffer_parameter(t, dimensions, name + (slots > 1 ? "_" + std::to_string(k) : "")));
     loads_made.push_back(made);
     return loads_made.back().slots[slot];
 }
@@ -98,16 +100,19 @@ Expr KernelBody::load_own(const Node &n, const std::vector<Expr> &indices) {
     int buffer = l.buffer_of.at(n.id);
     for (size_t j = 0; j < s.stores.size(); j++)
         if (s.stores[j].buffer == buffer && s.kind == plan::StageKind::Sweep) {
-            if (!is_here(indices)) throw Error("internal: " + n.name + " is read in place at another element");
+            if (!is_here(indices))
+                throw Error("internal: " + n.name + " is read in place at another element");
             return elements[int(j)] = out_element(int(j));
         }
-    return load(parameter(plan::Load(buffer, From::Own, 0), n.type, int(n.dims.size()), 0), reversed(indices));
+    return load(parameter(plan::Load(buffer, From::Own, 0), n.type, int(n.dims.size()), 0),
+                reversed(indices));
 }
 
 int KernelBody::known_ranks() const {
     for (NodeId id : s.nodes) {
         const Node &n = l.graph.at(id);
-        if (n.as<AllReduce>() || n.as<ReduceScatter>()) return addends.kind == AddendSource::Direct ? addends.ranks : 0;
+        if (n.as<AllReduce>() || n.as<ReduceScatter>())
+            return addends.kind == AddendSource::Direct ? addends.ranks : 0;
     }
     return 0;
 }
@@ -116,7 +121,8 @@ Expr KernelBody::expression(const Node &n, const std::vector<Expr> &indices, Fro
     Names names = n.vars;
     if (n.as<Blocks>() || n.as<Fold>()) names.clear();
     names.insert(names.end(), n.rvars.begin(), n.rvars.end());
-    Expr e = substitute_indices(PlanScalars(*this, l.graph.scalars, known_ranks()).mutate(n.value), names, indices);
+    Expr e = substitute_indices(PlanScalars(*this, l.graph.scalars, known_ranks()).mutate(n.value), names,
+                                indices);
     return map_accesses(e, [&](const Call *c) -> Expr {
         const Node &t = l.graph.at(accessed(c));
         auto idx = indices_of(c);
@@ -125,7 +131,8 @@ Expr KernelBody::expression(const Node &n, const std::vector<Expr> &indices, Fro
         if (inside && from == From::Own) return value(t.id);
         if (from == From::Own) return load_own(t, idx);
         int rank = from == From::Rank ? n.as<Broadcast>()->root : 0;
-        return load(parameter(plan::Load(l.buffer_of.at(t.id), from, rank), t.type, int(t.dims.size()), slot), reversed(idx));
+        return load(parameter(plan::Load(l.buffer_of.at(t.id), from, rank), t.type, int(t.dims.size()), slot),
+                    reversed(idx));
     });
 }
 

@@ -26,8 +26,8 @@ class KernelBody {
     std::vector<LoadParameter> loads_made;
     std::vector<std::pair<std::string, Expr>> bound;  // values of nodes of this stage, in order
     std::map<NodeId, Expr> value_of;
-    std::map<int, Expr> scalar_parameters;            // by number: Halide wants one parameter a name
-    std::map<int, Expr> elements;                     // of out that are read, by position among the stores
+    std::map<int, Expr> scalar_parameters;  // by number: Halide wants one parameter a name
+    std::map<int, Expr> elements;           // of out that are read, by position among the stores
 
     const Halide::Parameter &parameter(const plan::Load &, const Type &, int dimensions, int slot);
     Expr load_own(const Node &, const std::vector<Expr> &indices);

@@ -1,10 +1,10 @@
 #include "lower/kernels.h"
+#include <algorithm>
 #include "lang/error.h"
 #include "lang/expand.h"
 #include "lower/contract.h"
 #include "lower/emit.h"
 #include "lower/kernel_body.h"
-#include <algorithm>
 
 namespace stretto {
 
@@ -24,7 +24,9 @@ plan::Type plan_type(const Type &t) {
     if (t == f64) return plan::Type::Float64;
     static const plan::Type ints[] = {plan::Type::Int8, plan::Type::Int16, plan::Type::Int32, plan::Type::Int64};
     static const plan::Type uints[] = {plan::Type::UInt8, plan::Type::UInt16, plan::Type::UInt32, plan::Type::UInt64};
-    int log = t.bits() == 8 ? 0 : t.bits() == 16 ? 1 : t.bits() == 32 ? 2 : 3;
+    int log = t.bits() == 8 ? 0 : t.bits() == 16 ? 1
+                              : t.bits() == 32   ? 2
+                                                 : 3;
     return t.is_int() ? ints[log] : uints[log];
 }
 

@@ -11,7 +11,7 @@ inline const std::vector<int> default_direct_ranks = {1, 2, 4, 8};
 struct Kernels {
     std::vector<Halide::Module> modules;  // by kernel id
     std::vector<std::string> names;
-    int scalar_kernel = -1;               // computes all plan scalars
+    int scalar_kernel = -1;  // computes all plan scalars
 };
 
 // Compiles the kernels of every stage and writes them into plan.stages (one a stage of l, in order, already there), with the

@@ -1,6 +1,6 @@
 #include "lower/loop_nest.h"
-#include "lang/print.h"
 #include <sstream>
+#include "lang/print.h"
 
 namespace stretto {
 

@@ -24,16 +24,16 @@ struct StageStore {
 
 struct Stage {
     plan::StageKind kind = plan::StageKind::Sweep;
-    std::vector<NodeId> nodes;          // in the order of computation
-    Dims loops;                         // the first `outputs` are the result's dimensions
-    std::vector<plan::Range> ranges;    // one a loop
+    std::vector<NodeId> nodes;        // in the order of computation
+    Dims loops;                       // the first `outputs` are the result's dimensions
+    std::vector<plan::Range> ranges;  // one a loop
     int outputs = 0;
-    int slice = -1;                     // the loop that each rank does its block of
-    int group = -1;                     // of fuse
-    bool communication = false;         // one communication on its own: nothing joins it
-    bool collective = false;            // an all-reduce that OneShot or TwoPhase may carry
+    int slice = -1;              // the loop that each rank does its block of
+    int group = -1;              // of fuse
+    bool communication = false;  // one communication on its own: nothing joins it
+    bool collective = false;     // an all-reduce that OneShot or TwoPhase may carry
     Algorithm algorithm = Algorithm::Auto;
-    int vectorize = 0;                  // lanes asked for; 0: the target's
+    int vectorize = 0;  // lanes asked for; 0: the target's
     std::vector<StageStore> stores;
     bool barrier_one_shot = false, barrier_two_phase = false;
 };
@@ -43,7 +43,7 @@ struct Lowering {
     std::vector<Stage> stages;
     std::map<NodeId, int> stage_of;
     std::vector<Storage> buffers;
-    std::map<NodeId, int> buffer_of;    // of arguments, and of nodes that are stored
+    std::map<NodeId, int> buffer_of;  // of arguments, and of nodes that are stored
     bool leave_one_shot = false, leave_two_phase = false;
 };
 

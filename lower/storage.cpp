@@ -1,7 +1,7 @@
 #include "lower/storage.h"
+#include <algorithm>
 #include "lang/infer.h"
 #include "lower/stages.h"
-#include <algorithm>
 
 namespace stretto {
 
@@ -18,8 +18,8 @@ bool may_store_into(const Lowering &l, const Argument &a, const Node &v) {
     int users = 0;
     for (auto &r : g.results) users += r.node == v.id;
     if (users > 1 && &g.arguments[std::find_if(g.results.begin(), g.results.end(), [&](auto &r) {
-                                       return r.node == v.id;
-                                   })->argument] != &a)
+                                      return r.node == v.id;
+                                  })->argument] != &a)
         return false;  // the first argument that takes the value has it
     if (a.node < 0) return true;
     int writer = l.stage_of.at(v.id);

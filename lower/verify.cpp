@@ -12,7 +12,9 @@ using plan::StageKind;
 // What a buffer holds on each rank.
 struct Contents {
     NodeId value = -1;
-    enum Part { Nothing, OwnPart, All } part = Nothing;
+    enum Part { Nothing,
+                OwnPart,
+                All } part = Nothing;
     bool arriving = false;  // the peers' parts are on their way until the next barrier
 };
 
@@ -32,11 +34,10 @@ class Verifier {
         if (fault.empty()) fault = std::string(rule) + ": " + where + why;
         return false;
     }
-    const std::string &name(NodeId id) const {
-        return g.at(id).name;
-    }
+    const std::string &name(NodeId id) const { return g.at(id).name; }
     bool phased(const Stage &s) const {
-        return s.collective && (s.algorithm == Algorithm::TwoPhase || (s.algorithm == Algorithm::Auto && two_phase));
+        return s.collective &&
+               (s.algorithm == Algorithm::TwoPhase || (s.algorithm == Algorithm::Auto && two_phase));
     }
 
     void synchronise() {
@@ -51,9 +52,13 @@ class Verifier {
     bool touch(int stage, int buffer, const Touch &t, const std::string &what) {
         const Touch &before = touched[buffer];
         bool conflict = (t.peer_read && (before.own_write || before.peer_write)) ||
-                        (t.peer_write && (before.own_write || before.peer_write || before.own_read || before.peer_read)) ||
-                        (t.own_read && before.peer_write) || (t.own_write && (before.peer_write || before.peer_read));
-        if (conflict) return fail("barrier", stage, what + " needs a barrier before it: another rank is at " + l.buffers[buffer].name);
+                        (t.peer_write &&
+                         (before.own_write || before.peer_write || before.own_read || before.peer_read)) ||
+                        (t.own_read && before.peer_write) ||
+                        (t.own_write && (before.peer_write || before.peer_read));
+        if (conflict)
+            return fail("barrier", stage,
+                        what + " needs a barrier before it: another rank is at " + l.buffers[buffer].name);
         return true;
     }
     static void merge(Touch &into, const Touch &t) {
@@ -75,22 +80,27 @@ class Verifier {
             return true;
         }
         auto found = l.buffer_of.find(r.node);
-        if (found == l.buffer_of.end()) return fail("stored", i, n.name + " reads " + t.name + ", which has no buffer");
+        if (found == l.buffer_of.end())
+            return fail("stored", i, n.name + " reads " + t.name + ", which has no buffer");
         int b = found->second;
         const Contents &c = contents[b];
         if (c.value != r.node)
-            return fail("version", i, n.name + " reads " + t.name + ", but " + l.buffers[b].name + " holds " +
-                                          (c.value < 0 ? "nothing yet" : name(c.value)));
+            return fail("version", i,
+                        n.name + " reads " + t.name + ", but " + l.buffers[b].name + " holds " +
+                            (c.value < 0 ? "nothing yet" : name(c.value)));
         bool peer = loads_from_ranks(n);
         Touch touch;
         (peer ? touch.peer_read : touch.own_read) = true;
         merge(touches[b], touch);
-        if (peer && !l.buffers[b].peers) return fail("peers", i, "other ranks load " + l.buffers[b].name + ", which is not marked");
+        if (peer && !l.buffers[b].peers)
+            return fail("peers", i, "other ranks load " + l.buffers[b].name + ", which is not marked");
         // A value that is still arriving is complete on its owner only.
         bool needs_all = !t.layout.is_sliced();
         if (needs_all && (c.part != Contents::All || c.arriving))
-            return fail(c.arriving ? "barrier" : "complete", i, n.name + " reads all of " + t.name + ", of which a part is here");
-        if (c.part == Contents::Nothing) return fail("complete", i, n.name + " reads " + t.name + " before it is computed");
+            return fail(c.arriving ? "barrier" : "complete", i,
+                        n.name + " reads all of " + t.name + ", of which a part is here");
+        if (c.part == Contents::Nothing)
+            return fail("complete", i, n.name + " reads " + t.name + " before it is computed");
         return true;
     }
 
@@ -100,7 +110,8 @@ class Verifier {
         if (b.argument >= 0 && g.arguments[b.argument].access == Access::Input)
             return fail("input", i, n.name + " is stored to the input " + b.name);
         bool sends = st.all || phased(s);
-        if (sends && !b.peers) return fail("peers", i, "other ranks store to " + b.name + ", which is not marked");
+        if (sends && !b.peers)
+            return fail("peers", i, "other ranks store to " + b.name + ", which is not marked");
         bool divided = s.slice >= 0;
         for (auto &range : s.ranges) divided |= range == Range::OwnBlock;
         if (st.all && !divided && !s.collective)
@@ -108,7 +119,8 @@ class Verifier {
         if (s.kind == StageKind::BlockSum) {
             bool own = std::find(s.ranges.begin(), s.ranges.end(), Range::OwnBlock) != s.ranges.end();
             if (b.dims != Dims{Dim{Dim::Ranks, 0}} || (b.sliced == 0) != (own && !st.all))
-                return fail("shape", i, n.name + " stores blocks to " + b.name + ", which does not hold one a rank");
+                return fail("shape", i,
+                            n.name + " stores blocks to " + b.name + ", which does not hold one a rank");
         } else {
             Dims outputs(s.loops.begin(), s.loops.begin() + s.outputs);
             int slice = s.slice < s.outputs ? s.slice : -1;
@@ -121,16 +133,21 @@ class Verifier {
                 auto found = l.buffer_of.find(r.node);
                 bool outside = std::find(s.nodes.begin(), s.nodes.end(), r.node) == s.nodes.end();
                 if (!outside || found == l.buffer_of.end() || found->second != st.buffer) continue;
-                bool own_element = r.same_element && !loads_from_ranks(g.at(id)) && s.kind == StageKind::Sweep;
+                bool own_element =
+                    r.same_element && !loads_from_ranks(g.at(id)) && s.kind == StageKind::Sweep;
                 if (!own_element || (sends && s.slice < 0 && !phased(s)))
-                    return fail("race", i, name(id) + " reads " + name(r.node) + " in " + b.name + " while " + n.name +
-                                               " is stored there");
-                if (phased(s)) return fail("race", i, name(id) + " reads " + b.name + " while other ranks store " + n.name);
+                    return fail("race", i,
+                                name(id) + " reads " + name(r.node) + " in " + b.name + " while " + n.name +
+                                    " is stored there");
+                if (phased(s))
+                    return fail("race", i,
+                                name(id) + " reads " + b.name + " while other ranks store " + n.name);
                 reads_it = true;
             }
         if (reads_it != st.in_place)
-            return fail("in place", i, n.name + (reads_it ? " is computed from " : " is not computed from ") + b.name +
-                                           ", and the store says otherwise");
+            return fail("in place", i,
+                        n.name + (reads_it ? " is computed from " : " is not computed from ") + b.name +
+                            ", and the store says otherwise");
         Touch touch;
         touch.own_write = true;
         touch.peer_write = sends;
@@ -139,8 +156,7 @@ class Verifier {
     }
 
 public:
-    Verifier(const Lowering &l, bool two_phase) : l(l), g(l.graph), two_phase(two_phase) {
-    }
+    Verifier(const Lowering &l, bool two_phase) : l(l), g(l.graph), two_phase(two_phase) {}
 
     std::string run() {
         contents.resize(l.buffers.size());
@@ -178,7 +194,8 @@ public:
             }
         }
         for (auto &n : g.nodes)
-            if (!n.is_argument() && !computed.count(n.id)) return "once: " + n.name + " is computed by no stage";
+            if (!n.is_argument() && !computed.count(n.id))
+                return "once: " + n.name + " is computed by no stage";
         if (two_phase ? l.leave_two_phase : l.leave_one_shot) synchronise();
         for (size_t b = 0; b < l.buffers.size(); b++)
             if (touched[b].peer_read || touched[b].peer_write)

@@ -42,7 +42,8 @@ ScheduledProgram adam(const std::string &name, const Type &grad) {
     v.range(0, 1);
     beta1.range(0.8, 0.95), beta2.range(0.9, 0.999), eps.range(1e-9, 1e-7), step.range(1, 100);
     Tensor gsum{"gsum"}, avg{"avg"}, m1{"m1"}, v1{"v1"}, p1{"p1"};
-    Expr b1 = cast<float>(beta1), a1 = cast<float>(1 - beta1), b2 = cast<float>(beta2), a2 = cast<float>(1 - beta2);
+    Expr b1 = cast<float>(beta1), a1 = cast<float>(1 - beta1), b2 = cast<float>(beta2),
+         a2 = cast<float>(1 - beta2);
     Expr c1 = cast<float>(lr / (1 - pow(beta1, step))), c2 = cast<float>(1 / sqrt(1 - pow(beta2, step)));
     gsum = all_reduce(cast<float>(g));
     avg(i) = gsum(i) / ranks();
@@ -103,7 +104,8 @@ ScheduledProgram trust_ratio() {
 ScheduledProgram row_parallel(const std::string &name, const Type &type) {
     Size B{"B"}, K{"K"}, H{"H"};
     Var b{"b"}, k{"k"}, h{"h"};
-    Input<Tensor> x{"x", type, {B, K}, sliced(1)}, w{"w", type, {K, H}, sliced(0)}, bias{"bias", type, {H}}, r{"r", type, {B, H}};
+    Input<Tensor> x{"x", type, {B, K}, sliced(1)}, w{"w", type, {K, H}, sliced(0)}, bias{"bias", type, {H}},
+        r{"r", type, {B, H}};
     Input<uint64_t> seed{"seed"};
     Output<Tensor> out{"out", type, {B, H}};
     Tensor y{"y"}, total{"total"};
@@ -198,8 +200,10 @@ ScheduledProgram neighbour() {
 ScheduledProgram extremes() {
     Size n{"n"};
     Var i{"i"};
-    Input<Tensor> a{"a", f32, {n}, partial(ReduceOp::Max)}, b{"b", f32, {n}, local}, k{"k", i32, {n}, partial(ReduceOp::Min)};
-    Output<Tensor> top{"top", f32, {n}}, first{"first", f32, {n}}, low{"low", i32, {n}}, mine{"mine", f32, {n}, local};
+    Input<Tensor> a{"a", f32, {n}, partial(ReduceOp::Max)}, b{"b", f32, {n}, local},
+        k{"k", i32, {n}, partial(ReduceOp::Min)};
+    Output<Tensor> top{"top", f32, {n}}, first{"first", f32, {n}}, low{"low", i32, {n}},
+        mine{"mine", f32, {n}, local};
     Tensor am{"am"}, bb{"bb"}, km{"km"};
     am = all_reduce(a);
     bb = broadcast(b, 0);

@@ -11,7 +11,7 @@ struct Adam : Generator<Adam> {
     Input<Tensor> g{"g", grad_type, {n}, partial(Sum)};                  // each rank holds one addend
     InOut<Tensor> p{"p", f32, {n}}, m{"m", f32, {n}}, v{"v", f32, {n}};  // parameters, first and second moment
     Input<double> lr{"lr"}, beta1{"beta1"}, beta2{"beta2"}, eps{"eps"};
-    Input<int64_t> step{"step"};                                         // counts from 1
+    Input<int64_t> step{"step"};  // counts from 1
     Tensor gsum{"gsum"}, avg{"avg"}, m1{"m1"}, v1{"v1"}, p1{"p1"};
 
     void algorithm() {
@@ -43,15 +43,15 @@ struct Adam : Generator<Adam> {
 
     // All-reduce = reduce-scatter + all-gather; compute on slices, gather the results; the state lives sliced.
     NamedSchedule on_slices{"on_slices", [this](Schedule &s) {
-        auto [rs, ag] = s.split(gsum);
-        s.reorder(ag, {avg, m1, v1, p1});
-        s.as_slice(m);
-        s.as_slice(v);
-    }};
+                                auto [rs, ag] = s.split(gsum);
+                                s.reorder(ag, {avg, m1, v1, p1});
+                                s.as_slice(m);
+                                s.as_slice(v);
+                            }};
     // One sweep over memory.
     NamedSchedule fused{"fused", [this](Schedule &s) {
-        on_slices(s);
-        s.fuse_all();
-    }};
+                            on_slices(s);
+                            s.fuse_all();
+                        }};
 };
 STRETTO_REGISTER_GENERATOR(Adam, adam)

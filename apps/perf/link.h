@@ -9,8 +9,8 @@ namespace perf {
 
 enum class Verb : int32_t {
     Allocate,  // memory for up to `count` elements
-    Start,  // a fresh state for `schedule` and `count`; `steps` steps, then compare the results with the expected ones
-    Time,  // `steps` steps by the clock
+    Start,     // a fresh state for `schedule` and `count`; `steps` steps, then compare the results with the expected ones
+    Time,      // `steps` steps by the clock
     Stop
 };
 
@@ -41,9 +41,11 @@ public:
     explicit Link(const std::string &name);
 
     int fd() const { return fd_; }
-    template <class Message> void send(const Message &m) { send_bytes(&m, sizeof m); }
+    template <class Message>
+    void send(const Message &m) { send_bytes(&m, sizeof m); }
     // False when the other end is closed.
-    template <class Message> bool receive(Message *m) { return receive_bytes(m, sizeof *m); }
+    template <class Message>
+    bool receive(Message *m) { return receive_bytes(m, sizeof *m); }
 
 private:
     int fd_ = -1;

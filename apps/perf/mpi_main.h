@@ -11,7 +11,8 @@
 namespace perf {
 
 // make(type): this process's rank, freed before MPI_Finalize.
-template <class Make> int mpi_main(int argc, char **argv, Make &&make) {
+template <class Make>
+int mpi_main(int argc, char **argv, Make &&make) {
     if (argc != 3) {
         fprintf(stderr, "%s is started by the program beside it\n", argv[0]);
         return 2;

@@ -9,7 +9,8 @@
 
 namespace perf {
 
-template <class T> T *private_allocate(int64_t count) {
+template <class T>
+T *private_allocate(int64_t count) {
     constexpr size_t huge = 2 << 20;
     size_t bytes = size_t(count) * sizeof(T), align = bytes >= huge ? huge : 64;
     bytes = (bytes / align + 1) * align;

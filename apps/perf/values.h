@@ -6,7 +6,9 @@
 
 namespace perf {
 
-enum class Element { Float, Half, Bfloat16 };
+enum class Element { Float,
+                     Half,
+                     Bfloat16 };
 
 inline uint32_t mixed(int64_t i, int rank) {
     uint32_t x = uint32_t(i) * 0x9e3779b1u + uint32_t(rank + 1) * 0x85ebca77u;
@@ -16,14 +18,18 @@ inline uint32_t mixed(int64_t i, int rank) {
 }
 
 // In (0, 1].
-template <Element> float value(int rank, int64_t i);
-template <> inline float value<Element::Float>(int rank, int64_t i) {
+template <Element>
+float value(int rank, int64_t i);
+template <>
+inline float value<Element::Float>(int rank, int64_t i) {
     return float(int32_t(mixed(i, rank) >> 8) + 1) * 0x1p-24f;
 }
-template <> inline float value<Element::Half>(int rank, int64_t i) {
+template <>
+inline float value<Element::Half>(int rank, int64_t i) {
     return float(int32_t(mixed(i, rank) >> 22) + 1) * 0x1p-10f;
 }
-template <> inline float value<Element::Bfloat16>(int rank, int64_t i) {
+template <>
+inline float value<Element::Bfloat16>(int rank, int64_t i) {
     return float(int32_t(mixed(i, rank) >> 25) + 1) * 0x1p-7f;
 }
 
@@ -33,7 +39,8 @@ inline uint32_t bits_of(float x) {
     return bits;
 }
 
-template <Element e> void fill(void *data, int rank, int64_t count) {
+template <Element e>
+void fill(void *data, int rank, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         float x = value<e>(rank, i);
         if (e == Element::Float) static_cast<float *>(data)[i] = x;

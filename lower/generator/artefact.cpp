@@ -25,7 +25,8 @@ void make_folder(const std::string &path) {
     std::error_code error;
     std::filesystem::create_directories(path, error);
     if (!std::filesystem::is_directory(path))
-        throw Error("-o " + path + ": the folder cannot be made" + (error ? ": " + error.message() : "; a file has that name") +
+        throw Error("-o " + path + ": the folder cannot be made" +
+                    (error ? ": " + error.message() : "; a file has that name") +
                     ".\nLegal: a folder that exists, or one that can be made");
 }
 
@@ -54,14 +55,16 @@ std::string argument_text(const Graph &g, const Argument &a) {
     std::string shape;
     for (auto &d : a.dims) shape += (shape.empty() ? "" : " x ") + to_string(g, d);
     std::string what = (shape.empty() ? "one of " : shape + " ") + element_text(a.type);
-    std::string access = a.access == Access::Input ? "" : a.access == Access::InOut ? ", updated"
-                                                                                    : ", written";
+    std::string access = a.access == Access::Input   ? ""
+                         : a.access == Access::InOut ? ", updated"
+                                                     : ", written";
     int d = a.layout.sliced_dimension();
     if (d >= 0)
         return "this rank's slice of dimension " + std::to_string(d) + " of " + what + access +
                "; min and extent of that dimension as stretto_slice() says";
     if (a.layout.is_partial())
-        return std::string("this rank's addend of a ") + reduce_op_name(a.layout.op()) + " over ranks, " + what + access;
+        return std::string("this rank's addend of a ") + reduce_op_name(a.layout.op()) + " over ranks, " +
+               what + access;
     if (a.layout.is_local()) return "this rank's own, " + what + access;
     return "the same on every rank, " + what + access;
 }
@@ -69,15 +72,17 @@ std::string argument_text(const Graph &g, const Argument &a) {
 }  // namespace
 
 const std::vector<std::string> &emit_kinds() {
-    static const std::vector<std::string> kinds = {"static_library", "c_header", "plan", "plan_json", "schedule",
-                                                   "graph", "loop_nest", "stmt", "stmt_html"};
+    static const std::vector<std::string> kinds = {"static_library", "c_header", "plan",
+                                                   "plan_json", "schedule", "graph",
+                                                   "loop_nest", "stmt", "stmt_html"};
     return kinds;
 }
 
 std::string header_text(const Graph &g, const ArtefactRequest &r) {
     std::ostringstream o;
     std::string guard = "STRETTO_" + r.function + "_H";
-    std::transform(guard.begin(), guard.end(), guard.begin(), [](unsigned char c) { return char(toupper(c)); });
+    std::transform(guard.begin(), guard.end(), guard.begin(),
+                   [](unsigned char c) { return char(toupper(c)); });
     o << "/* " << g.program << ", schedule " << r.schedule_name << ". Made by Stretto; do not edit. */\n"
       << "#ifndef " << guard << "\n#define " << guard << "\n\n#include <stdbool.h>\n#include <stdint.h>\n\n"
       << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
@@ -86,10 +91,8 @@ std::string header_text(const Graph &g, const ArtefactRequest &r) {
       << "/* Tensors are row-major: dimension 0 of a halide_buffer_t is the last index, with stride 1.\n";
     for (auto &a : g.arguments) {
         o << " *   " << a.name << ": ";
-        if (a.scalar)
-            o << "a scalar";
-        else
-            o << argument_text(g, a);
+        if (a.scalar) o << "a scalar";
+        else o << argument_text(g, a);
         o << "\n";
     }
     auto extra = size_parameters(g);
@@ -112,10 +115,12 @@ std::vector<std::string> write_artefact(const Program &p, const Schedule &s, con
         if (std::find(emit_kinds().begin(), emit_kinds().end(), e) == emit_kinds().end()) {
             std::string near = nearest_name(e, emit_kinds()), list;
             for (auto &k : emit_kinds()) list += (list.empty() ? "" : ", ") + k;
-            throw Error("there is nothing called '" + e + "' to emit" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
-                        "\n-e takes: " + list);
+            throw Error("there is nothing called '" + e + "' to emit" +
+                        (near.empty() ? "." : "; did you mean '" + near + "'?") + "\n-e takes: " + list);
         }
-    auto wants = [&](const char *kind) { return std::find(r.emit.begin(), r.emit.end(), kind) != r.emit.end(); };
+    auto wants = [&](const char *kind) {
+        return std::find(r.emit.begin(), r.emit.end(), kind) != r.emit.end();
+    };
     check_function_name(r.function);
     make_folder(r.directory);
     std::vector<std::string> written;
@@ -125,9 +130,12 @@ std::vector<std::string> write_artefact(const Program &p, const Schedule &s, con
     };
     if (wants("c_header")) write_file(path(".h"), header_text(s.graph(), r));
     if (wants("schedule")) write_file(path(".schedule"), s.text());
-    if (wants("graph")) write_file(path(".graph"), to_string(p.graph()) + "\nafter the schedule:\n" + to_string(s.graph()));
+    if (wants("graph"))
+        write_file(path(".graph"), to_string(p.graph()) + "\nafter the schedule:\n" + to_string(s.graph()));
     if (wants("loop_nest")) write_file(path(".loop_nest"), loop_nest(lower_to_stages(s.graph())));
-    if (!wants("static_library") && !wants("plan") && !wants("plan_json") && !wants("stmt") && !wants("stmt_html")) return written;
+    if (!wants("static_library") && !wants("plan") && !wants("plan_json") && !wants("stmt") &&
+        !wants("stmt_html"))
+        return written;
 
     LowerOptions o;
     o.target = parse_target(r.target).with_feature(Halide::Target::NoRuntime);
@@ -150,10 +158,12 @@ std::vector<std::string> write_artefact(const Program &p, const Schedule &s, con
     return written;
 }
 
-std::string write_halide_runtime(const std::string &name, const std::string &directory, const std::string &target) {
+std::string write_halide_runtime(const std::string &name, const std::string &directory,
+                                 const std::string &target) {
     make_folder(directory);
     std::string path = directory + "/" + name + ".a";
-    Halide::compile_standalone_runtime({{Halide::OutputFileType::static_library, path}}, parse_target(target));
+    Halide::compile_standalone_runtime({{Halide::OutputFileType::static_library, path}},
+                                       parse_target(target));
     return path;
 }
 

@@ -1,11 +1,11 @@
 #include "lower/generator/check.h"
+#include <cmath>
+#include <iomanip>
+#include <sstream>
 #include "collectives/loopback.h"
 #include "lang/error.h"
 #include "lang/reference/random_inputs.h"
 #include "lower/emit.h"
-#include <cmath>
-#include <iomanip>
-#include <sstream>
 
 namespace stretto {
 
@@ -52,16 +52,18 @@ struct Run {
         return std::vector<Communicator>(handles.begin(), handles.end());
     }
 
-    void compare(const std::string &name, const std::vector<HostTensor> &got, const std::vector<HostTensor> &want,
-                 const std::string &where) {
-        auto it = std::find_if(report.outputs.begin(), report.outputs.end(), [&](auto &x) { return x.name == name; });
+    void compare(const std::string &name, const std::vector<HostTensor> &got,
+                 const std::vector<HostTensor> &want, const std::string &where) {
+        auto it = std::find_if(report.outputs.begin(), report.outputs.end(),
+                               [&](auto &x) { return x.name == name; });
         if (it == report.outputs.end()) it = report.outputs.insert(it, {name, 0, 0, 0});
         for (size_t r = 0; r < got.size(); r++) {
             HostTensor expected = part_of(want[r], got[r]);
             int64_t at = 0;
             for_each_index(got[r].begin, got[r].extent, [&](const std::vector<int64_t> &index) {
                 double a = got[r].get(at), b = expected.get(at);
-                bool same = got[r].load(at).bits == expected.load(at).bits || (std::isnan(a) && std::isnan(b));
+                bool same =
+                    got[r].load(at).bits == expected.load(at).bits || (std::isnan(a) && std::isnan(b));
                 it->elements++;
                 if (!same) {
                     double difference = std::fabs(a - b);
@@ -84,7 +86,8 @@ struct Run {
         RunInputs inputs = random_inputs(program, sizes, ranks, o.seed + uint64_t(report.runs));
         RunResult expected = interpret(program, ranks, inputs);
         std::string where;
-        for (auto &[name, value] : sizes) where += (where.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+        for (auto &[name, value] : sizes)
+            where += (where.empty() ? "" : ", ") + name + " = " + std::to_string(value);
         where += (where.empty() ? "" : ", ") + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
 
         // What each rank passes: the program's arguments, cut where the schedule has made them slices.
@@ -126,9 +129,11 @@ struct Run {
         for (int r = 0; r < ranks; r++) {
             if (!expected.failed_requirement.empty() && status[r] == STRETTO_REQUIRE) continue;
             if (!expected.failed_requirement.empty())
-                throw Error(where + ": rank " + std::to_string(r) + " returned " + stretto_status_name(status[r]) +
-                            ", but the requirement '" + expected.failed_requirement + "' does not hold");
-            if (status[r]) throw RuntimeError(status[r], where + ": rank " + std::to_string(r) + ": " + text[r]);
+                throw Error(where + ": rank " + std::to_string(r) + " returned " +
+                            stretto_status_name(status[r]) + ", but the requirement '" +
+                            expected.failed_requirement + "' does not hold");
+            if (status[r])
+                throw RuntimeError(status[r], where + ": rank " + std::to_string(r) + ": " + text[r]);
         }
         if (!expected.failed_requirement.empty()) return;
         for (auto &[name, tensors] : expected.arguments) {
@@ -140,7 +145,8 @@ struct Run {
         for (auto &a : scheduled.arguments) {
             if (a.scalar || a.access != Access::Input) continue;
             for (int r = 0; r < ranks; r++)
-                if (!same_bits(memory[r].at(a.name), part_of(inputs.tensors.at(a.name)[r], memory[r].at(a.name))))
+                if (!same_bits(memory[r].at(a.name),
+                               part_of(inputs.tensors.at(a.name)[r], memory[r].at(a.name))))
                     throw Error(where + ": input " + a.name + " was changed on rank " + std::to_string(r));
         }
     }
@@ -157,12 +163,14 @@ bool CheckReport::ok() const {
 std::string to_string(const CheckReport &r) {
     std::ostringstream o;
     for (auto &x : r.outputs)
-        o << x.name << ": " << x.different << " of " << x.elements << " elements differ, largest difference " << x.largest << "\n";
+        o << x.name << ": " << x.different << " of " << x.elements << " elements differ, largest difference "
+          << x.largest << "\n";
     o << r.runs << " runs" << (r.first_difference.empty() ? "" : "; first: " + r.first_difference) << "\n";
     return o.str();
 }
 
-CheckReport check_lowered(const Graph &program, const Graph &scheduled, const Compiled &compiled, const CheckOptions &o) {
+CheckReport check_lowered(const Graph &program, const Graph &scheduled, const Compiled &compiled,
+                          const CheckOptions &o) {
     CheckReport report;
     Run run{program, scheduled, compiled, o, report};
     for (int P : o.ranks) {

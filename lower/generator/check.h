@@ -7,10 +7,10 @@ namespace stretto {
 
 struct CheckOptions {
     std::vector<int> ranks = {1, 2, 4};
-    std::vector<int64_t> sizes;    // values of every Size in turn; empty: 0, 1, P-1, P, P+1, 1009
-    bool streaming_size = false;   // also one past the size from which peers are written with streaming stores
+    std::vector<int64_t> sizes;   // values of every Size in turn; empty: 0, 1, P-1, P, P+1, 1009
+    bool streaming_size = false;  // also one past the size from which peers are written with streaming stores
     uint64_t seed = 1;
-    bool messages = false;         // ranks exchange messages instead of sharing memory
+    bool messages = false;  // ranks exchange messages instead of sharing memory
     CompileOptions compile;
 };
 
@@ -21,8 +21,8 @@ struct CheckReport {
         double largest = 0;  // difference
     };
     int runs = 0;
-    std::vector<Output> outputs;    // of all runs together
-    std::string first_difference;   // "n = 5, 3 ranks: p on rank 2 at [4] is 1.5, the reference has 1.25"
+    std::vector<Output> outputs;   // of all runs together
+    std::string first_difference;  // "n = 5, 3 ranks: p on rank 2 at [4] is 1.5, the reference has 1.25"
     bool ok() const;
 };
 // One line an output.

@@ -15,7 +15,8 @@ void list_generators(std::ostream &out) {
     for (auto &[name, factory] : registered_generators()) {
         auto g = factory();
         out << name << "\n  parameters:";
-        for (auto *p : g->parameters()) out << " " << p->name << "=" << p->text() << " (" << p->type_text() << ")";
+        for (auto *p : g->parameters())
+            out << " " << p->name << "=" << p->text() << " (" << p->type_text() << ")";
         if (g->parameters().empty()) out << " none";
         out << "\n  schedules: default";
         for (auto *s : g->schedules()) out << ", " << s->name();
@@ -37,10 +38,10 @@ std::vector<int> parse_ranks(const std::string &s) {
         int n = 0;
         try {
             n = std::stoi(part, &used);
-        } catch (const std::exception &) {
-        }
+        } catch (const std::exception &) {}
         if (used != part.size() || n < 1 || n > 64)
-            throw Error("--check " + s + ": '" + part + "' is no number of ranks.\nLegal: numbers from 1 to 64, as in --check 1,2,4");
+            throw Error("--check " + s + ": '" + part +
+                        "' is no number of ranks.\nLegal: numbers from 1 to 64, as in --check 1,2,4");
         ranks.push_back(n);
     }
     if (ranks.empty()) throw Error("--check needs numbers of ranks.\nLegal: --check 1,2,4");
@@ -56,7 +57,8 @@ struct Options {
 
 int perform(Options &o, std::ostream &out) {
     if (!o.runtime.empty()) {
-        if (o.directory.empty()) throw Error("-r " + o.runtime + " needs a folder to write to.\nLegal: -o DIR");
+        if (o.directory.empty())
+            throw Error("-r " + o.runtime + " needs a folder to write to.\nLegal: -o DIR");
         out << write_halide_runtime(o.runtime, o.directory, o.target) << "\n";
         return 0;
     }
@@ -79,7 +81,8 @@ int perform(Options &o, std::ostream &out) {
         return report.ok() ? 0 : 2;
     }
     if (o.directory.empty())
-        throw Error("-g " + o.generator + " needs a folder to write to, or something to check.\nLegal: -o DIR, or --check 1,2,4");
+        throw Error("-g " + o.generator +
+                    " needs a folder to write to, or something to check.\nLegal: -o DIR, or --check 1,2,4");
     ArtefactRequest r;
     r.function = o.function.empty() ? o.generator : o.function;
     r.directory = o.directory;
@@ -93,7 +96,9 @@ int perform(Options &o, std::ostream &out) {
 }  // namespace
 
 int run_command_line(const std::vector<std::string> &arguments, std::ostream &out, std::ostream &err) {
-    CLI::App app{"Compiles Stretto programs. Without options: lists generators, their parameters and schedules.", "generator"};
+    CLI::App app{
+        "Compiles Stretto programs. Without options: lists generators, their parameters and schedules.",
+        "generator"};
     Options o;
     std::vector<std::string> assignments;
     app.add_option("-g", o.generator, "the generator to run");
@@ -104,8 +109,10 @@ int run_command_line(const std::vector<std::string> &arguments, std::ostream &ou
     app.add_option("-e", o.emit, "what to write, with commas between: " + kinds)->capture_default_str();
     app.add_option("-r", o.runtime, "write Halide's runtime as a library of this name instead");
     app.add_option("--check", o.check, "run on these numbers of ranks against the reference, as in 1,2,4");
-    app.add_flag("--check-streaming", o.streaming, "with --check: also a size that is stored past the caches (slow)");
-    app.add_option("name=value", assignments, "target=host, schedule=NAME or schedule=@file, and the generator's parameters");
+    app.add_flag("--check-streaming", o.streaming,
+                 "with --check: also a size that is stored past the caches (slow)");
+    app.add_option("name=value", assignments,
+                   "target=host, schedule=NAME or schedule=@file, and the generator's parameters");
     try {
         std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
         app.parse(reversed);
@@ -120,19 +127,16 @@ int run_command_line(const std::vector<std::string> &arguments, std::ostream &ou
         for (auto &a : assignments) {
             size_t equals = a.find('=');
             if (equals == std::string::npos || equals == 0)
-                throw Error("'" + a + "' is not of the form name=value.\nLegal: target=host, schedule=NAME, parameter=value");
+                throw Error(
+                    "'" + a +
+                    "' is not of the form name=value.\nLegal: target=host, schedule=NAME, parameter=value");
             std::string name = a.substr(0, equals), value = a.substr(equals + 1);
-            if (name == "target")
-                o.target = value;
-            else if (name == "schedule")
-                o.schedule = value;
-            else
-                o.parameters.push_back({name, value});
+            if (name == "target") o.target = value;
+            else if (name == "schedule") o.schedule = value;
+            else o.parameters.push_back({name, value});
         }
         return perform(o, out);
-    } catch (const Halide::Error &e) {
-        err << e.what() << "\n";
-    } catch (const std::exception &e) {
+    } catch (const Halide::Error &e) { err << e.what() << "\n"; } catch (const std::exception &e) {
         err << e.what() << "\n";
     }
     return 1;

@@ -1,8 +1,8 @@
 #include "lower/generator/generator.h"
-#include "lang/error.h"
-#include "lower/halide_adapter.h"
 #include <fstream>
 #include <sstream>
+#include "lang/error.h"
+#include "lower/halide_adapter.h"
 
 namespace stretto {
 

@@ -40,7 +40,7 @@ public:
     const Program &program(const std::string &name);
 };
 
-template<class G>
+template <class G>
 class Generator : public GeneratorBase {
     void run_algorithm() override {
         static_cast<G *>(this)->algorithm();
@@ -63,9 +63,9 @@ Schedule make_schedule(const GeneratorBase &, const Program &, const std::string
 
 }  // namespace stretto
 
-#define STRETTO_REGISTER_GENERATOR(CLASS, NAME)                            \
+#define STRETTO_REGISTER_GENERATOR(CLASS, NAME)                                   \
     static const ::stretto::RegisterGenerator stretto_register_##NAME(#NAME, [] { \
-        auto generator = std::make_unique<CLASS>();                        \
-        generator->close();                                                \
-        return std::unique_ptr<::stretto::GeneratorBase>(std::move(generator)); \
+        auto generator = std::make_unique<CLASS>();                               \
+        generator->close();                                                       \
+        return std::unique_ptr<::stretto::GeneratorBase>(std::move(generator));   \
     });

@@ -1,7 +1,7 @@
 #include "lower/generator/jit.h"
+#include <cstring>
 #include "lang/error.h"
 #include "lang/print.h"
-#include <cstring>
 
 namespace stretto {
 
@@ -14,7 +14,10 @@ struct Compiled::Contents {
     halide_dimension_t dimension;
     halide_buffer_t buffer{};
     Contents(const Lowered &l)
-        : storage((l.bytes.size() + 7) / 8), size(l.bytes.size()), bytes(l.bytes), library(l.module, l.function),
+        : storage((l.bytes.size() + 7) / 8),
+          size(l.bytes.size()),
+          bytes(l.bytes),
+          library(l.module, l.function),
           dimension(0, int(l.bytes.size()), 1) {
         plan = l.plan;
         std::memcpy(storage.data(), l.bytes.data(), size);
@@ -25,16 +28,11 @@ struct Compiled::Contents {
     }
 };
 
-Compiled::Compiled(const Lowered &l) : contents(std::make_shared<Contents>(l)) {
-}
+Compiled::Compiled(const Lowered &l) : contents(std::make_shared<Contents>(l)) {}
 
-const plan::PlanT &Compiled::plan() const {
-    return contents->plan;
-}
+const plan::PlanT &Compiled::plan() const { return contents->plan; }
 
-const std::vector<uint8_t> &Compiled::bytes() const {
-    return contents->bytes;
-}
+const std::vector<uint8_t> &Compiled::bytes() const { return contents->bytes; }
 
 int Compiled::execute(stretto_comm_t *c, void **argv) const {
     return stretto_execute_v1(c, &contents->buffer, contents->library.dispatch(), argv);
@@ -55,9 +53,7 @@ uint64_t scalar_bits(plan::Type t, double real, int64_t integer, bool is_real) {
     return bits;
 }
 
-bool is_float(plan::Type t) {
-    return t >= plan::Type::Float16;
-}
+bool is_float(plan::Type t) { return t >= plan::Type::Float16; }
 
 }  // namespace
 
@@ -66,10 +62,12 @@ void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
     auto refuse = [&](const std::string &why) {
         std::string list;
         for (auto &x : p.arguments) list += (list.empty() ? "" : ", ") + x->name;
-        throw Error("In the call of " + p.name + ": " + why + "\nLegal: " + p.name + "(communicator, " + list + ")");
+        throw Error("In the call of " + p.name + ": " + why + "\nLegal: " + p.name + "(communicator, " +
+                    list + ")");
     };
     if (a.size() != p.arguments.size())
-        refuse(std::to_string(a.size()) + " arguments are given, it has " + std::to_string(p.arguments.size()) + ".");
+        refuse(std::to_string(a.size()) + " arguments are given, it has " +
+               std::to_string(p.arguments.size()) + ".");
     // The extent of a whole one-dimensional vector gives its size a value, which slices need for their begin.
     std::map<int64_t, int64_t> sizes;
     for (size_t s = 0; s < p.sizes.size(); s++) {
@@ -93,7 +91,8 @@ void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
         if (want.scalar) {
             if (a[i].kind != CallArgument::Scalar) refuse(want.name + " is a scalar.");
             bool real = a[i].scalar_type.is_float();
-            if (real && !is_float(want.type)) refuse(want.name + " is an integer; a floating-point value is given.");
+            if (real && !is_float(want.type))
+                refuse(want.name + " is an integer; a floating-point value is given.");
             scalars[i] = scalar_bits(want.type, a[i].real, a[i].integer, real);
             argv[i] = &scalars[i];
             continue;
@@ -109,9 +108,9 @@ void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
         int64_t begin = 0, end = a[i].count;
         if (want.sliced == 0) {
             auto &e = want.extents[0];
-            int64_t n = e.kind() == plan::ExtentKind::Constant ? e.value() :
-                        e.kind() == plan::ExtentKind::Ranks    ? c.ranks() :
-                                                                 sizes[e.value()];
+            int64_t n = e.kind() == plan::ExtentKind::Constant ? e.value()
+                        : e.kind() == plan::ExtentKind::Ranks  ? c.ranks()
+                                                               : sizes[e.value()];
             stretto_slice(n, c.rank(), c.ranks(), &begin, &end);
         }
         dims[i] = halide_dimension_t(int(begin), int(a[i].count), 1);
@@ -127,7 +126,8 @@ void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
     int status = execute(c.get(), argv.data());
     std::string said = take_kernel_error();
     if (status == STRETTO_KERNEL && !said.empty())
-        throw RuntimeError(status, std::string(stretto_status_name(status)) + ": " + stretto_last_error() + ": " + said);
+        throw RuntimeError(
+            status, std::string(stretto_status_name(status)) + ": " + stretto_last_error() + ": " + said);
     check_status(status);
 }
 
@@ -141,12 +141,11 @@ Lowered lower_for_jit(const Graph &scheduled, const std::string &schedule_text, 
 
 Compiled compile(const Program &p, const Schedule &s, const CompileOptions &o) {
     if (s.program() != p.name())
-        throw Error("compile(" + p.name() + ", s): s is a schedule of program " + s.program() + ".\nLegal: Schedule s(" + p.name() + ");");
+        throw Error("compile(" + p.name() + ", s): s is a schedule of program " + s.program() +
+                    ".\nLegal: Schedule s(" + p.name() + ");");
     return Compiled(lower_for_jit(s.graph(), s.text(), o));
 }
 
-Compiled compile(const Program &p, const CompileOptions &o) {
-    return compile(p, Schedule(p), o);
-}
+Compiled compile(const Program &p, const CompileOptions &o) { return compile(p, Schedule(p), o); }
 
 }  // namespace stretto

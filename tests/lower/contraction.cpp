@@ -1,11 +1,11 @@
 // Contractions at ragged edges: every way the kernel is scheduled gives the bits of a sequential chain of fused
 // multiply-adds, also for NaN, infinities, -0 and cancellation.
-#include "../programs.h"
+#include <doctest/doctest.h>
 #include <cmath>
 #include <cstring>
-#include <doctest/doctest.h>
 #include <limits>
 #include <random>
+#include "../programs.h"
 
 using namespace stretto;
 
@@ -46,7 +46,8 @@ Program transposed_w() {
 
 const std::vector<Product> &products() {
     static const std::vector<Product> p = {
-        {"plain", plain, [](int b, int k, int K, int) { return b * K + k; }, [](int k, int h, int, int H) { return k * H + h; }},
+        {"plain", plain, [](int b, int k, int K, int) { return b * K + k; },
+         [](int k, int h, int, int H) { return k * H + h; }},
         {"transposed_x", transposed_x, [](int b, int k, int, int B) { return k * B + b; },
          [](int k, int h, int, int H) { return k * H + h; }},
         {"transposed_w", transposed_w, [](int b, int k, int K, int) { return b * K + k; },
@@ -55,9 +56,7 @@ const std::vector<Product> &products() {
     return p;
 }
 
-bool same(float a, float b) {
-    return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
-}
+bool same(float a, float b) { return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0; }
 
 }  // namespace
 
@@ -67,21 +66,38 @@ TEST_CASE("ragged matrix products are chains of fused multiply-adds") {
     for (auto &p : products()) {
         Program program = p.make();
         Compiled f = compile(program);
-        for (auto [B, K, H] : {std::array<int, 3>{1, 1, 1}, {0, 4, 5}, {4, 0, 5}, {4, 3, 0}, {7, 5, 47}, {8, 64, 48}, {9, 63, 49},
-                               {17, 129, 97}, {33, 7, 145}, {3, 300, 3}}) {
+        for (auto [B, K, H] : {std::array<int, 3>{1, 1, 1},
+                               {0, 4, 5},
+                               {4, 0, 5},
+                               {4, 3, 0},
+                               {7, 5, 47},
+                               {8, 64, 48},
+                               {9, 63, 49},
+                               {17, 129, 97},
+                               {33, 7, 145},
+                               {3, 300, 3}}) {
             INFO(p.name << " " << B << " x " << K << " x " << H);
             std::vector<float> x(size_t(B) * K + 1), w(size_t(K) * H + 1), y(size_t(B) * H + 1, -7.0f);
             for (auto *v : {&x, &w})
-                for (auto &e : *v) e = float(std::ldexp(double(random()) / 4294967296.0 - 0.5, int(random() % 20)));
+                for (auto &e : *v)
+                    e = float(std::ldexp(double(random()) / 4294967296.0 - 0.5, int(random() % 20)));
             if (B > 8 && K > 8) {
-                const float specials[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
-                                          -std::numeric_limits<float>::infinity(), -0.0f, 0.0f, 1e-42f, 3e38f, -3e38f};
+                const float specials[] = {std::numeric_limits<float>::quiet_NaN(),
+                                          std::numeric_limits<float>::infinity(),
+                                          -std::numeric_limits<float>::infinity(),
+                                          -0.0f,
+                                          0.0f,
+                                          1e-42f,
+                                          3e38f,
+                                          -3e38f};
                 for (int i = 0; i < 8; i++) x[random() % x.size()] = specials[i];
             }
             run(threads(1), [&](Communicator &c) {
                 int64_t b = B, k = K, h = H;
                 auto shape = [&](const std::string &n) {
-                    if (n == "x") return p.name == "transposed_x" ? std::vector<int64_t>{k, b} : std::vector<int64_t>{b, k};
+                    if (n == "x")
+                        return p.name == "transposed_x" ? std::vector<int64_t>{k, b}
+                                                        : std::vector<int64_t>{b, k};
                     return p.name == "transposed_w" ? std::vector<int64_t>{h, k} : std::vector<int64_t>{k, h};
                 };
                 f(c, view(x.data(), shape("x")), view(w.data(), shape("w")), view(y.data(), {b, h}));

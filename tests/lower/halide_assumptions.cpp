@@ -1,9 +1,9 @@
 // What lowering relies on in Halide 21. An upgrade that breaks one of these breaks the promise of same bits.
-#include "lower/halide_adapter.h"
-#include "lang/error.h"
+#include <doctest/doctest.h>
 #include <cmath>
 #include <cstring>
-#include <doctest/doctest.h>
+#include "lang/error.h"
+#include "lower/halide_adapter.h"
 
 using namespace stretto;
 using Halide::Buffer;

@@ -1,12 +1,12 @@
 // Random programs under random legal schedules, compiled, against the reference. STRETTO_RANDOM_PROGRAMS=n runs that many
 // (default 24), STRETTO_RANDOM_SEED=s begins elsewhere. Prints how often each operation and verb occurred.
+#include <doctest/doctest.h>
+#include <cstdlib>
+#include <iostream>
 #include "lang/reference/random_inputs.h"
 #include "lang/reference/random_program.h"
 #include "schedule/random_schedule.h"
 #include "stretto.h"
-#include <cstdlib>
-#include <doctest/doctest.h>
-#include <iostream>
 
 using namespace stretto;
 
@@ -59,16 +59,19 @@ TEST_CASE("random programs under random schedules have the reference's bits") {
         try {
             report = check(r.program, s, o);
         } catch (const std::exception &e) {
-            FAIL("seed " << seed << ": " << std::string(e.what()) << "\n" << to_string(r.program) << s.text());
+            FAIL("seed " << seed << ": " << std::string(e.what()) << "\n"
+                         << to_string(r.program) << s.text());
         }
-        CHECK_MESSAGE(report.ok(), "seed " << seed << "\n" << to_string(r.program) << s.text() << to_string(report));
+        CHECK_MESSAGE(report.ok(), "seed " << seed << "\n"
+                                           << to_string(r.program) << s.text() << to_string(report));
         for (auto &x : report.outputs) elements += x.elements;
     }
     std::cout << "operations:";
     for (auto &[name, n] : operations) std::cout << " " << name << " " << n;
     std::cout << "\nverbs accepted:";
     for (auto &[name, n] : verbs.accepted) std::cout << " " << name << " " << n;
-    std::cout << "\n" << elements << " elements compared\n";
+    std::cout << "\n"
+              << elements << " elements compared\n";
     if (count >= 24) {
         for (auto &name : operation_names()) CHECK_MESSAGE(operations[name] > 0, name << " never occurred");
         for (auto &name : verb_names()) CHECK_MESSAGE(verbs.accepted[name] > 0, name << " was never accepted");

@@ -1,9 +1,9 @@
 // The promise: under every schedule, on every rank, for every size, the bits that the reference gives. STRETTO_PROGRAM=name
 // runs one program.
-#include "../programs.h"
-#include <cstdlib>
 #include <doctest/doctest.h>
+#include <cstdlib>
 #include <iostream>
+#include "../programs.h"
 
 using namespace stretto;
 
@@ -24,7 +24,8 @@ TEST_CASE("every program under every schedule has the reference's bits") {
             } catch (const Error &e) {
                 FAIL(std::string(e.what()));
             }
-            CHECK_MESSAGE(r.ok(), name << ", " << schedule_name << ":\n" << to_string(r));
+            CHECK_MESSAGE(r.ok(), name << ", " << schedule_name << ":\n"
+                                       << to_string(r));
             CHECK(r.runs >= 6);
             std::cout << name << ", " << schedule_name << ": " << r.runs << " runs\n";
         }

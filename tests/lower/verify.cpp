@@ -1,8 +1,8 @@
 // Every lowering of the shared programs verifies; and each way of breaking one is caught by the rule that names it.
-#include "lower/lower.h"
 #include "lower/verify.h"
-#include "../programs.h"
 #include <doctest/doctest.h>
+#include "../programs.h"
+#include "lower/lower.h"
 
 using namespace stretto;
 

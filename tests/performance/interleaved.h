@@ -68,7 +68,8 @@ public:
     }
 
     // The median over rounds of a function of the times of a round.
-    template <class F> double median_of(F &&f) const {
+    template <class F>
+    double median_of(F &&f) const {
         std::vector<double> values;
         for (auto &round : seconds_) values.push_back(f(round));
         return median(values);
