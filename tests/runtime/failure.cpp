@@ -43,16 +43,18 @@ TEST_CASE("failure: the first text is everybody's, waiting or computing") {
 
 TEST_CASE("failure: a call returns when its peers have given way, not before") {
     World world(2);
-    std::atomic<bool> storing{true};
+    std::atomic<bool> inside{false}, storing{true};
     auto results = world.each([&](int rank, stretto_comm_t *c) {
         Transport &t = *c->transport;
         int x = 0;
         Place place{&x, sizeof x};
         if (int status = t.enter(hashed(describe()), &place, 1)) return result_of(status);
         if (rank == 0) {
+            while (!inside) std::this_thread::yield();  // else rank 1 may learn of it in enter, and never store
             int status = t.fail(STRETTO_KERNEL, "no");
             return storing ? Result{1, "rank 1 is still storing"} : result_of(status);
         }
+        inside = true;
         for (double begin = seconds_now(); seconds_now() - begin < 0.2;)
             ++*static_cast<volatile int *>(t.at(0, 0));
         storing = false;
