@@ -30,6 +30,10 @@ constexpr double longest_yielding = 1e-3;              // seconds
 constexpr long first_sleep = 20, longest_sleep = 500;  // microseconds
 constexpr double note_patience = 1;                    // seconds for a note of failure to be taken
 
+void sleep_in_proportion(double waited) {
+    sleep_microseconds(std::clamp(long(waited * 1e6 / 8), first_sleep, longest_sleep));
+}
+
 }  // namespace
 
 MessageTransport::MessageTransport(int rank, int ranks, const Settings &settings, bool spin)
@@ -128,7 +132,7 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
         if (!status_ && now - since > settings_.timeout) {
             report(STRETTO_TIMEOUT, late_text(requests, count));
         }
-        sleep_microseconds(std::clamp(long((now - since) * 1e6 / 8), first_sleep, longest_sleep));
+        sleep_in_proportion(now - since);
     }
 }
 
@@ -245,7 +249,7 @@ int MessageTransport::report(int status, const std::string &text) {
             others.reset(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note)));
         notes_.erase(std::remove_if(notes_.begin(), notes_.end(), taken), notes_.end());
         if (notes_.empty()) break;
-        sleep_microseconds(first_sleep);
+        sleep_in_proportion(seconds_now() - begin);
     }
     others.reset();
     return break_with(status, text);
