@@ -1,8 +1,8 @@
 #include "bind.h"
+#include "collectives/plan/text.h"
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstdarg>
 #include <cstdio>
 
 namespace stretto::runtime {
@@ -11,15 +11,7 @@ namespace {
 using plan::ArgumentT;
 using plan::ExtentKind;
 using plan::PlanT;
-
-__attribute__((format(printf, 1, 2))) std::string text(const char *format, ...) {
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    return line;
-}
+using plan::text;
 
 bool refuse(std::string *error, const std::string &argument, const std::string &what) {
     *error = "argument " + argument + what;

@@ -1,11 +1,11 @@
 // What the checks of a plan's tables share: the first broken rule, and fields that occur in several tables.
 #pragma once
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "collectives/plan/text.h"
 #include "collectives/plan/validate.h"
 #include "flatbuffers/util.h"
 
@@ -19,15 +19,6 @@ public:
 
 protected:
     const PlanT &p;
-
-    __attribute__((format(printf, 1, 2))) static std::string text(const char *format, ...) {
-        char line[512];
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(line, sizeof line, format, arguments);
-        va_end(arguments);
-        return line;
-    }
 
     static std::string at(const char *table, size_t index) { return text("%s[%zu]", table, index); }
     static std::string at(const std::string &where, const char *field) { return where + "." + field; }
