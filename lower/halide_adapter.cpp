@@ -123,6 +123,10 @@ Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArgume
     return same;
 }
 
+bool is_unbounded_read(const std::exception &e) {
+    return std::string(e.what()).find("may be accessed in an unbounded way") != std::string::npos;
+}
+
 Module link_kernels(const std::string &name, const std::vector<Module> &kernels, const std::vector<std::string> &kernel_names,
                     const Target &) {
     Module lib = Halide::link_modules(name, kernels);

@@ -30,6 +30,9 @@ std::vector<Expr> visible(std::vector<Expr> values, const std::vector<Expr> &ele
 Halide::Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArguments &, const std::string &name,
                                const Halide::Target &, bool checked);
 
+// Was it Halide's word that a buffer is read at an index without bounds?
+bool is_unbounded_read(const std::exception &);
+
 // One module of all kernels with `int NAME_dispatch(int kernel, void **argv)`, which calls kernel number `kernel`.
 Halide::Module link_kernels(const std::string &name, const std::vector<Halide::Module> &kernels,
                             const std::vector<std::string> &kernel_names, const Halide::Target &);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include "lang/error.h"
 #include "lang/expand.h"
+#include "lang/print.h"
 #include "lower/contract.h"
 #include "lower/emit.h"
 #include "lower/kernel_body.h"
@@ -90,9 +91,30 @@ class Builder {
         k->scalars = body.scalars;
         k->loads = body.loads();
         std::string name = next_name();
-        kernels.modules.push_back(compile_kernels({body.out}, list, name, target, needs_checks(s)));
+        try {
+            kernels.modules.push_back(compile_kernels({body.out}, list, name, target, needs_checks(s)));
+        } catch (const Error &e) {
+            if (is_unbounded_read(e)) refuse_unbounded_index(s);
+            throw;
+        }
         kernels.names.push_back(name);
         return k;
+    }
+    // Names the first read of the stage at an index that is itself read from a tensor; returns if there is none.
+    void refuse_unbounded_index(const Stage &s) const {
+        const Graph &g = l.graph;
+        for (NodeId id : s.nodes)
+            for_each_access(g.at(id).source, [&](const Call *c) {
+                const Node &t = g.at(accessed(c));
+                auto idx = indices_of(c);
+                for (size_t d = 0; d < idx.size(); d++)
+                    if (!nodes_read(idx[d]).empty())
+                        throw Error("In program " + g.program + ": " + g.at(id).name + " reads " + to_string(g, Expr(c)) +
+                                    ".\n  The index " + to_string(g, idx[d]) + " is known only when the program runs, " +
+                                    "and may be outside of " +
+                                    t.name + ".\nLegal: clamp(" + to_string(g, idx[d]) + ", 0, cast<int32_t>(" +
+                                    to_string(g, t.dims[d]) + ") - 1) in its place");
+            });
     }
 
     int lanes(const Stage &s, const Type &t) const {
