@@ -147,7 +147,8 @@ public:
         a(args({yi, k, yo})) = part_at(p.with_y, indices({{p.y, at_y}}, k));
         RDom r(lo[K], hi[K] - lo[K], "r");
         acc(args({xi, yi, xo, yo})) = make_zero(acc_type);
-        acc(args({xi, yi, xo, yo})) += a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo}));
+        acc(args({xi, yi, xo, yo})) = accumulate(Sum, acc(args({xi, yi, xo, yo})),
+                                                 a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo})));
         Expr rx = x - lo[dx], ry = y - lo[dy];
         auto out_at = reversed_vars();
         body.out(out_at) = round_to(n.type, acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));

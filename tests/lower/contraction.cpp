@@ -11,49 +11,43 @@ using namespace stretto;
 
 namespace {
 
-// y(b, h) = sum over k of x(b, k) * w(k, h), the layouts of the operands as given by the flags.
+// y(b, h) = sum over k of x(b, k) * w(k, h), with either operand stored the other way round.
 struct Product {
     std::string name;
-    std::function<Program()> make;
-    std::function<int(int b, int k, int K, int B)> x;  // position of x's element
-    std::function<int(int k, int h, int K, int H)> w;
+    bool x_transposed, w_transposed;
+
+    Program make() const {
+        Size B{"B"}, K{"K"}, H{"H"};
+        Var b{"b"}, k{"k"}, h{"h"};
+        Input<Tensor> x{"x", f32, x_transposed ? std::vector<Extent>{K, B} : std::vector<Extent>{B, K}};
+        Input<Tensor> w{"w", f32, w_transposed ? std::vector<Extent>{H, K} : std::vector<Extent>{K, H}};
+        Output<Tensor> y{"y", f32, {B, H}};
+        Expr a = x_transposed ? x(k, b) : x(b, k), c = w_transposed ? w(h, k) : w(k, h);
+        y(b, h) = sum_over(k, a * c);
+        return Program{name, {x, w, y}};
+    }
+    // Element (row, column) of a rows x columns matrix that may be stored transposed.
+    static size_t at(bool transposed, int row, int column, int rows, int columns) {
+        return size_t(transposed ? column * rows + row : row * columns + column);
+    }
+    static std::vector<int64_t> shape(bool transposed, int rows, int columns) {
+        return transposed ? std::vector<int64_t>{columns, rows} : std::vector<int64_t>{rows, columns};
+    }
 };
 
-Program plain() {
-    Size B{"B"}, K{"K"}, H{"H"};
-    Var b{"b"}, k{"k"}, h{"h"};
-    Input<Tensor> x{"x", f32, {B, K}}, w{"w", f32, {K, H}};
-    Output<Tensor> y{"y", f32, {B, H}};
-    y(b, h) = sum_over(k, x(b, k) * w(k, h));
-    return Program{"plain", {x, w, y}};
-}
-Program transposed_x() {
-    Size B{"B"}, K{"K"}, H{"H"};
-    Var b{"b"}, k{"k"}, h{"h"};
-    Input<Tensor> x{"x", f32, {K, B}}, w{"w", f32, {K, H}};
-    Output<Tensor> y{"y", f32, {B, H}};
-    y(b, h) = sum_over(k, x(k, b) * w(k, h));
-    return Program{"transposed_x", {x, w, y}};
-}
-Program transposed_w() {
-    Size B{"B"}, K{"K"}, H{"H"};
-    Var b{"b"}, k{"k"}, h{"h"};
-    Input<Tensor> x{"x", f32, {B, K}}, w{"w", f32, {H, K}};
-    Output<Tensor> y{"y", f32, {B, H}};
-    y(b, h) = sum_over(k, w(h, k) * x(b, k));
-    return Program{"transposed_w", {x, w, y}};
+// The next link of the chain.
+float accumulated(float acc, float a, float b) {
+    static const bool fused = Halide::get_host_target().has_feature(Halide::Target::FMA);
+    if (fused) return std::fma(a, b, acc);
+    volatile float product = a * b;
+    return acc + product;
 }
 
-const std::vector<Product> &products() {
-    static const std::vector<Product> p = {
-        {"plain", plain, [](int b, int k, int K, int) { return b * K + k; },
-         [](int k, int h, int, int H) { return k * H + h; }},
-        {"transposed_x", transposed_x, [](int b, int k, int, int B) { return k * B + b; },
-         [](int k, int h, int, int H) { return k * H + h; }},
-        {"transposed_w", transposed_w, [](int b, int k, int K, int) { return b * K + k; },
-         [](int k, int h, int K, int) { return h * K + k; }},
-    };
-    return p;
+// Of very different sizes, so that a product that is rounded before it is added shows.
+std::vector<float> values(size_t count, std::mt19937 &random) {
+    std::vector<float> v(count);
+    for (auto &e : v) e = float(std::ldexp(double(random()) / 4294967296.0 - 0.5, int(random() % 20)));
+    return v;
 }
 
 bool same(float a, float b) { return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0; }
@@ -61,11 +55,10 @@ bool same(float a, float b) { return (std::isnan(a) && std::isnan(b)) || std::me
 }  // namespace
 
 TEST_CASE("ragged matrix products are chains of fused multiply-adds") {
-    bool fused = Halide::get_host_target().has_feature(Halide::Target::FMA);
     std::mt19937 random(7);
-    for (auto &p : products()) {
-        Program program = p.make();
-        Compiled f = compile(program);
+    for (auto &p :
+         {Product{"plain", false, false}, Product{"transposed_x", true, false}, Product{"transposed_w", false, true}}) {
+        Compiled f = compile(p.make());
         for (auto [B, K, H] : {std::array<int, 3>{1, 1, 1},
                                {0, 4, 5},
                                {4, 0, 5},
@@ -75,12 +68,12 @@ TEST_CASE("ragged matrix products are chains of fused multiply-adds") {
                                {9, 63, 49},
                                {17, 129, 97},
                                {33, 7, 145},
-                               {3, 300, 3}}) {
+                               {3, 300, 3},
+                               {259, 5, 50},
+                               {520, 257, 3}}) {
             INFO(p.name << " " << B << " x " << K << " x " << H);
-            std::vector<float> x(size_t(B) * K + 1), w(size_t(K) * H + 1), y(size_t(B) * H + 1, -7.0f);
-            for (auto *v : {&x, &w})
-                for (auto &e : *v)
-                    e = float(std::ldexp(double(random()) / 4294967296.0 - 0.5, int(random() % 20)));
+            std::vector<float> x = values(size_t(B) * K + 1, random), w = values(size_t(K) * H + 1, random);
+            std::vector<float> y(size_t(B) * H + 1, -7.0f);
             if (B > 8 && K > 8) {
                 const float specials[] = {std::numeric_limits<float>::quiet_NaN(),
                                           std::numeric_limits<float>::infinity(),
@@ -92,33 +85,48 @@ TEST_CASE("ragged matrix products are chains of fused multiply-adds") {
                                           -3e38f};
                 for (int i = 0; i < 8; i++) x[random() % x.size()] = specials[i];
             }
+            int rows = B, depth = K, columns = H;
             run(threads(1), [&](Communicator &c) {
-                int64_t b = B, k = K, h = H;
-                auto shape = [&](const std::string &n) {
-                    if (n == "x")
-                        return p.name == "transposed_x" ? std::vector<int64_t>{k, b}
-                                                        : std::vector<int64_t>{b, k};
-                    return p.name == "transposed_w" ? std::vector<int64_t>{h, k} : std::vector<int64_t>{k, h};
-                };
-                f(c, view(x.data(), shape("x")), view(w.data(), shape("w")), view(y.data(), {b, h}));
+                f(c, view(x.data(), Product::shape(p.x_transposed, rows, depth)),
+                  view(w.data(), Product::shape(p.w_transposed, depth, columns)), view(y.data(), {rows, columns}));
             });
             int wrong = 0;
             for (int b = 0; b < B; b++)
                 for (int h = 0; h < H; h++) {
                     float acc = 0;
-                    for (int k = 0; k < K; k++) {
-                        float a = x[size_t(p.x(b, k, K, B))], c = w[size_t(p.w(k, h, K, H))];
-                        if (fused) {
-                            acc = std::fma(a, c, acc);
-                        } else {
-                            volatile float product = a * c;
-                            acc = acc + product;
-                        }
-                    }
+                    for (int k = 0; k < K; k++)
+                        acc = accumulated(acc, x[Product::at(p.x_transposed, b, k, B, K)],
+                                          w[Product::at(p.w_transposed, k, h, K, H)]);
                     wrong += !same(acc, y[size_t(b) * H + h]);
                 }
             CHECK(wrong == 0);
             CHECK(y.back() == -7.0f);
         }
+    }
+}
+
+TEST_CASE("so are products that are no matrix products: of a matrix and a vector, along the last index") {
+    Size B{"B"}, K{"K"};
+    Var b{"b"}, k{"k"};
+    Input<Tensor> x{"x", f32, {K, B}}, v{"v", f32, {K}};
+    Output<Tensor> y{"y", f32, {B}};
+    y(b) = sum_over(k, x(k, b) * v(k));
+    Compiled f = compile(Program{"matrix_vector", {x, v, y}});
+    std::mt19937 random(11);
+    for (auto [rows, columns] : {std::array<int, 2>{1, 1}, {300, 5}, {7, 16}, {65, 33}, {0, 9}}) {
+        INFO(rows << " x " << columns);
+        std::vector<float> xs = values(size_t(rows) * columns + 1, random), vs = values(size_t(rows) + 1, random);
+        std::vector<float> ys(size_t(columns), -7.0f);
+        int n = rows, m = columns;
+        run(threads(1), [&](Communicator &c) {
+            f(c, view(xs.data(), {n, m}), view(vs.data(), {n}), view(ys.data(), {m}));
+        });
+        int wrong = 0;
+        for (int i = 0; i < columns; i++) {
+            float acc = 0;
+            for (int r = 0; r < rows; r++) acc = accumulated(acc, xs[size_t(r) * columns + i], vs[size_t(r)]);
+            wrong += !same(acc, ys[size_t(i)]);
+        }
+        CHECK(wrong == 0);
     }
 }
