@@ -54,6 +54,13 @@ Product match_product(const Node &n) {
     return p;
 }
 
+// Is the part read where it lies, along a row of memory as the reduced index grows? Then the tile reads its rows themselves:
+// copying them costs as much as the product when there are few columns.
+bool reads_rows(const Expr &part, const Node &n) {
+    const Call *read = as_access(part);
+    return read && part.type() == n.value.type() && bare_index(indices_of(read).back()) == n.rvars[0];
+}
+
 class Contraction {
     const Node &n;
     KernelBody &body;
@@ -123,8 +130,8 @@ public:
     }
 
     void as_product(const Product &p) {
-        const int vec = target.natural_vector_size(acc_type), TX = 3 * vec,
-                  TY = target.has_feature(Halide::Target::AVX512) ? 8 : 4;
+        const int vec = target.natural_vector_size(acc_type), TY = 6,
+                  TX = vec * (target.has_feature(Halide::Target::AVX512) ? 4 : 2);
         size_t dx = position(p.x), dy = position(p.y), K = n.vars.size();
         Var x = vars[dx], y = vars[dy], xi("xi"), xo("xo"), yi("yi"), yo("yo"), k("k");
         std::vector<Var> batch;  // Halide order
@@ -153,9 +160,8 @@ public:
         auto out_at = reversed_vars();
         body.out(out_at) = round_to(n.type, acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));
 
-        // Rows in blocks whose packed part stays in the second-level cache while panels of columns go by: read again from
-        // memory for each panel, they took half of the time of a product of 1024 [2 MiB cache].
-        const int rows = 256;
+        // Few blocks of rows, since each packs all panels again.
+        const int rows = 176 * TY;
         Var yb("yb");
         std::vector<Halide::VarOrRVar> order{xi, yi, yo, xo, yb};
         order.insert(order.end(), batch.begin(), batch.end());
@@ -166,25 +172,29 @@ public:
             .split(yo, yb, yo, rows / TY, TailStrategy::GuardWithIf)
             .reorder(order)
             .vectorize(xi, vec, TailStrategy::GuardWithIf)
-            .unroll(yi);
+            .unroll(xi)
+            .unroll(yi)
+            .never_partition(yb);
         b.compute_at(body.out, xo).bound_extent(xi, TX).vectorize(xi, vec).unroll(xi);
-        a.compute_at(body.out, yb).bound_extent(yi, TY).reorder(yi, k, yo).unroll(yi);
-        // The reduced index in blocks, in order: a block of the panel stays in the first-level cache while the tiles of the row
-        // block go by, and their accumulators wait in memory for the next one.
-        const int depth = 128;
+        if (!reads_rows(p.with_y, n)) a.compute_at(body.out, yb).bound_extent(yi, TY).reorder(yi, k, yo).unroll(yi);
+        // The tile stays in registers over the whole reduction. Four steps at a time: scalar instructions take the multiply-adds'
+        // ports, and addresses of one step are most of its instructions besides.
         Halide::RVar ko("ko"), ki("ki");
-        acc.compute_at(body.out, xo)
+        acc.compute_at(body.out, yo)
             .bound_extent(xi, TX)
             .bound_extent(yi, TY)
+            .bound_extent(xo, 1)
+            .bound_extent(yo, 1)
             .vectorize(xi, vec)
             .unroll(xi)
             .unroll(yi);
         acc.update()
-            .split(r, ko, ki, depth, TailStrategy::GuardWithIf)
-            .reorder(xi, yi, ki, yo, ko)
+            .split(r, ko, ki, 4, TailStrategy::GuardWithIf)
+            .reorder(xi, yi, ki, ko)
             .vectorize(xi, vec)
             .unroll(xi)
-            .unroll(yi);
+            .unroll(yi)
+            .unroll(ki);
     }
 };
 

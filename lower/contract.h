@@ -8,9 +8,9 @@ namespace stretto {
 // same bits: from the identity, sequentially in the reduced indices (the last one fastest); a sum of float products is a
 // chain of fused multiply-adds.
 //
-// A product of a part without the last index and a part with it is a matrix product: both parts are packed, and a register
-// tile of 3 vectors times 8 (4 without AVX-512) elements runs over the reduced index. Anything else is vectorised along the
-// last index.
+// A product of a part without the last index and a part with it is a matrix product: panels of the second are packed, the
+// first is read where it lies if its rows are rows of memory and packed otherwise, and a tile of 6 rows and 4 vectors (2
+// without AVX-512) runs over the reduced index in registers. Anything else is vectorised along the last index.
 void define_contraction(const Node &n, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
                         const Halide::Target &target, int lanes);
 

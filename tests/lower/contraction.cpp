@@ -64,13 +64,14 @@ TEST_CASE("ragged matrix products are chains of fused multiply-adds") {
                                {4, 0, 5},
                                {4, 3, 0},
                                {7, 5, 47},
-                               {8, 64, 48},
-                               {9, 63, 49},
+                               {6, 64, 64},
+                               {5, 3, 65},
                                {17, 129, 97},
                                {33, 7, 145},
                                {3, 300, 3},
-                               {259, 5, 50},
-                               {520, 257, 3}}) {
+                               {36, 66, 257},
+                               {1057, 6, 50},
+                               {2113, 33, 3}}) {
             INFO(p.name << " " << B << " x " << K << " x " << H);
             std::vector<float> x = values(size_t(B) * K + 1, random), w = values(size_t(K) * H + 1, random);
             std::vector<float> y(size_t(B) * H + 1, -7.0f);

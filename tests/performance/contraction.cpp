@@ -113,21 +113,15 @@ Measured measure(const Compiled &f, int64_t n) {
     return m;
 }
 
-// Where the caches are shared with somebody busy no product of matrices comes near the registers' rate. OpenBLAS shows it:
-// it reaches 0.9 alone. Then a share of its rate is asked for instead.
-constexpr double blas_alone = 0.8, least_of_blas = 0.85;
-
 void require_rate(const Compiled &f, int64_t n, double least) {
     bool enough = false;
     for (int attempt = 0; attempt < attempts && !enough; attempt++) {
         Measured m = measure(f, n);
-        bool disturbed = STRETTO_HAS_BLAS && m.blas_share < blas_alone;
-        enough = m.share >= least || (disturbed && m.share >= least_of_blas * m.blas_share);
+        enough = m.share >= least;
         printf("contraction %lld^3, one thread: %.1f GFlop/s, %.2f of %.1f in registers (at least %.2f)",
                static_cast<long long>(n), m.ours / 1e9, m.share, m.peak / 1e9, least);
 #if STRETTO_HAS_BLAS
-        printf("; OpenBLAS (%s) %.1f, %.2f%s", openblas_get_corename(), m.blas / 1e9, m.blas_share,
-               disturbed ? ": the caches are not ours alone, at least 0.85 of OpenBLAS" : "");
+        printf("; OpenBLAS (%s) %.1f, %.2f", openblas_get_corename(), m.blas / 1e9, m.blas_share);
 #endif
         printf("\n");
         fflush(stdout);
