@@ -17,7 +17,9 @@ constexpr int near_places =
 struct alignas(128) Line {
     std::atomic<uint32_t> epoch;     // signals given so far; compared by wrapping difference
     std::atomic<uint32_t> sleepers;  // waiters add themselves before they sleep on `epoch`
-    uint64_t hash[2];                // of the descriptor, by parity of the enter
+    std::atomic<uint32_t> core;      // 1 + the one that the owner signalled from, 0: not known
+    uint32_t unused;
+    uint64_t hash[2];  // of the descriptor, by parity of the enter
     uint64_t place[2][near_places];
 };
 static_assert(sizeof(Line) == 128);

@@ -60,6 +60,7 @@ public:
 
 private:
     bool populate(uint64_t end);
+    void make_huge(uint64_t begin, uint64_t end);
 
     char *const base_;
     const uint64_t stride_;

@@ -16,13 +16,11 @@ namespace {
 
 constexpr uint64_t no_place = UINT64_MAX;
 
-// Measured with 8 ranks on 2 cores: 6.1 us a barrier with 50 yields before sleeping, 4 ms with
-// spinning alone.
-constexpr int spins_when_cores_suffice = 2000, yields = 50;
-// With a core for each rank, two ranks may still be put on the same one (something else is
-// running): each then spins while the other could run, 70 us a barrier instead of 0.7. When giving
-// way at once brings the peer, spin less.
-constexpr int fewest_spins = 16, telling_yields = 2;
+// A waiter with a core of its own spins, 0.1 ms, then yields, so that others get the core, then sleeps: being woken takes
+// 50 us in a virtual machine, as long as a step over a megabyte. If there are fewer cores than ranks, or the peer was last
+// seen on the waiter's core, spinning would keep it from arriving. Measured with 8 ranks on 2 cores: 6.1 us a barrier with
+// 50 yields before sleeping, 4 ms with spinning alone.
+constexpr int spins = 2000, yields_without_a_core = 50;
 // On a machine that is busy with others a yield lasts a time slice, and a dead peer would be noticed
 // after fifty of them: 170 ms, measured at a load of 11 on 2 cores. A sleeper is woken in time.
 constexpr double longest_yielding = 1e-3;  // seconds
@@ -37,6 +35,8 @@ void sleep_on(std::atomic<uint32_t> &word, uint32_t seen) {
 void wake(std::atomic<uint32_t> &word) {
     syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
+
+uint32_t this_core() { return uint32_t(sched_getcpu() + 1); }
 
 void pause() {
 #if defined(__x86_64__)
@@ -53,8 +53,7 @@ SharedTransport::SharedTransport(SharedWorld world)
       control_(*world_.control),
       lines_(&control_.line(0)),
       pages_(&control_.page(0)),
-      most_spins_(world_.ranks <= control_.usable_cores ? spins_when_cores_suffice : 0),
-      spins_(most_spins_),
+      own_core_(world_.ranks <= control_.usable_cores),
       epoch_(world_.settings.first_epoch),
       enters_(world_.settings.first_epoch) {
     for (int q = 0; q < world_.ranks; q++) windows_.push_back(world_.memory->window(q));
@@ -145,33 +144,28 @@ int SharedTransport::leave(bool wait) {
 // orders its entry there before its last look at the epoch. One of the two sees the other.
 void SharedTransport::signal() {
     Line &mine = line(rank());
+    mine.core.store(this_core(), std::memory_order_relaxed);
     mine.epoch.exchange(++epoch_, std::memory_order_seq_cst);
     if (mine.sleepers.load(std::memory_order_seq_cst)) wake(mine.epoch);
 }
 
 // Until the peer has signalled as often as this rank.
 int SharedTransport::wait(int peer) {
-    for (int i = 1; i <= spins_; i++) {
-        if (here(peer)) {
-            spins_ = std::min(most_spins_, spins_ + i);
-            return STRETTO_OK;
-        }
+    Line &theirs = line(peer);
+    const uint32_t core = theirs.core.load(std::memory_order_relaxed);
+    const bool shared = core && core == this_core();
+    for (int i = 1; own_core_ && !shared && i <= spins; i++) {
+        if (here(peer)) return STRETTO_OK;
         if (i % 64 == 0 && aborted()) return broken();
         pause();
     }
     double since = seconds_now();
-    for (int i = 0; i < yields; i++) {
-        if (here(peer)) {
-            if (i && i <= telling_yields) {
-                spins_ = std::min(most_spins_, std::max(fewest_spins, spins_ / 2));
-            }
-            return STRETTO_OK;
-        }
+    for (int i = 0; own_core_ || i < yields_without_a_core; i++) {
+        if (here(peer)) return STRETTO_OK;
         if (aborted()) return broken();
         sched_yield();
         if (seconds_now() - since > longest_yielding) break;
     }
-    Line &theirs = line(peer);
     for (;;) {
         theirs.sleepers.fetch_add(1, std::memory_order_seq_cst);
         uint32_t seen = theirs.epoch.load(std::memory_order_seq_cst);

@@ -75,8 +75,7 @@ private:
     Control &control_;
     Line *const lines_;
     Page *const pages_;
-    const int most_spins_;
-    int spins_;
+    const bool own_core_;  // there are cores for all ranks
     uint32_t epoch_, enters_;
     int parity_ = 0, count_ = 0, barriers_ = 0;
     std::vector<char *> windows_;

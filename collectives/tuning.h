@@ -8,7 +8,7 @@ namespace stretto::runtime {
 
 // Elements a kernel computes before they are copied to the peers, or summed before a kernel reads them: they should still
 // be in the first-level cache. A contraction needs larger pieces, or its panels are packed again and again.
-constexpr int64_t chunk_elements = 4096;
+constexpr int64_t chunk_elements = 2048;
 constexpr int64_t contraction_chunk_elements = 1 << 18;
 
 // Of a rank's slice, from which on copies to peers bypass the cache: they would leave it before they are read.
