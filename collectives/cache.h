@@ -1,5 +1,5 @@
-// Plans that a rank has loaded. A plan is found by its address; that its bytes are still the same is compared every time,
-// since a JIT may put another plan where an old one was.
+// Plans that a rank has loaded. A plan is found by its address; that it still has the same size and checksum is compared
+// every time, since a JIT may put another plan where an old one was.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,6 +16,7 @@ struct Instance;
 struct Program {
     std::vector<uint8_t> bytes;
     const uint8_t *address = nullptr;  // of the bytes the copy was made from
+    uint64_t checksum_at = 0;          // in bytes
     plan::PlanT plan;
     std::vector<std::unique_ptr<Instance>> instances;  // the latest first
 

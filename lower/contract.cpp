@@ -177,8 +177,8 @@ public:
             .never_partition(yb);
         b.compute_at(body.out, xo).bound_extent(xi, TX).vectorize(xi, vec).unroll(xi);
         if (!reads_rows(p.with_y, n)) a.compute_at(body.out, yb).bound_extent(yi, TY).reorder(yi, k, yo).unroll(yi);
-        // The tile stays in registers over the whole reduction. Four steps at a time: scalar instructions take the multiply-adds'
-        // ports, and addresses of one step are most of its instructions besides.
+        // The tile stays in registers over the whole reduction. Four steps at a time: scalar instructions take the ports of
+        // multiply-adds, and a step's addresses are most of its instructions besides.
         Halide::RVar ko("ko"), ki("ki");
         acc.compute_at(body.out, yo)
             .bound_extent(xi, TX)

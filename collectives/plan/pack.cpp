@@ -13,9 +13,13 @@ uint64_t fold(uint64_t h, uint64_t word) {
 
 }  // namespace
 
-uint64_t checksum_of(const uint8_t *bytes, uint64_t size) {
+uint64_t checksum_offset(const uint8_t *bytes) {
     const auto *root = reinterpret_cast<const flatbuffers::Table *>(GetPlan(bytes));
-    const uint64_t hole = uint64_t(root->GetAddressOf(Plan::VT_CHECKSUM) - bytes);
+    return uint64_t(root->GetAddressOf(Plan::VT_CHECKSUM) - bytes);
+}
+
+uint64_t checksum_of(const uint8_t *bytes, uint64_t size) {
+    const uint64_t hole = checksum_offset(bytes);
     uint64_t h = size;
     for (uint64_t at = 0; at < size; at += 8) {
         uint8_t part[8] = {};
