@@ -137,6 +137,13 @@ private:
                 in.base(in.rank, copies_[i]) = memory + copy_offsets_[i];
             copy_in(x, argv);
         }
+        if (in.carried_bytes) {
+            uint8_t *operands = static_cast<uint8_t *>(t_.carry(in.carried_bytes));
+            for (size_t b = 0; b < in.buffers.size(); b++)
+                if (in.buffers[b].carried >= 0)
+                    memcpy(operands + in.buffers[b].carried, in.base(in.rank, int(b)), in.buffers[b].own.bytes());
+            return STRETTO_OK;
+        }
         for (size_t i = 0; i < in.places.size(); i++) {
             int b = in.published[i];
             in.places[i] = {in.base(in.rank, b), in.buffers[size_t(b)].own.bytes()};
@@ -146,7 +153,8 @@ private:
 
     bool is_reachable(const Instance &in, int b, int argument, const uint8_t *host) const {
         const Geometry &g = in.arguments[size_t(argument)];
-        return in.buffers[size_t(b)].own.elements() == 0 || (g.dense() && t_.reachable(host, g.bytes()));
+        return in.buffers[size_t(b)].own.elements() == 0 ||
+               (g.dense() && (in.carried_bytes || t_.reachable(host, g.bytes())));
     }
 
     int refuse_copy(Execution &x, int argument) {
@@ -222,9 +230,10 @@ private:
             if (int status = t_.poll()) return status;
         } else {
             describe(x, argv);
-            if (int status = t_.enter(in.descriptor, in.places.data(), int(in.places.size()))) return status;
+            const size_t places = in.carried_bytes ? 0 : in.places.size();
+            if (int status = t_.enter(in.descriptor, in.places.data(), int(places))) return status;
             comm_.stats.barriers++;
-            for (size_t i = 0; i < in.published.size(); i++)
+            for (size_t i = 0; i < places; i++)
                 for (int q = 0; q < in.ranks; q++)
                     if (q != in.rank) {
                         void *theirs = t_.at(q, int(i));
@@ -235,7 +244,15 @@ private:
         published_.release_old();
         bounced_.release_old();
         arena_.release_old();
-        for (auto &slot : in.slots) slot.view->buffer.host = in.base(slot.rank, slot.buffer);
+        for (auto &slot : in.slots) {
+            const int carried = in.buffers[size_t(slot.buffer)].carried;
+            if (carried >= 0 && slot.rank != in.rank) {
+                auto *operands = static_cast<const uint8_t *>(t_.carried(slot.rank, in.carried_bytes));
+                slot.view->buffer.host = const_cast<uint8_t *>(operands) + carried;  // loaded only
+            } else {
+                slot.view->buffer.host = in.base(slot.rank, slot.buffer);
+            }
+        }
         return STRETTO_OK;
     }
 

@@ -51,6 +51,7 @@ public:
         for (auto &s : in.stages)
             s.barrier = shared_ && (two_phase ? s.plan->barrier_two_phase : s.plan->barrier_one_shot);
         in.leave = shared_ && (two_phase ? p.leave_two_phase : p.leave_one_shot);
+        carry();
         describe();
         in.hosts.assign(p.arguments.size(), nullptr);
         return true;
@@ -121,6 +122,41 @@ private:
         in.bases.assign(in.buffers.size() * size_t(in.ranks), nullptr);
         in.places.resize(in.published.size());
         return true;
+    }
+
+    // Small operands that peers only load go with the enter: then nobody reads this rank's memory, and nobody waits at the end.
+    // All ranks have to find the same, hence no slices, which may differ in size.
+    void carry() {
+        if (!shared_) return;
+        for (auto &s : in.stages)
+            if (s.barrier || s.sends_results) return;
+        uint64_t end = 0;
+        std::vector<std::pair<int, uint64_t>> offsets;
+        auto loads = [&](const KernelT &k) {
+            for (auto &l : k.loads) {
+                if (l.from() != From::Each && l.from() != From::Rank) continue;
+                auto &b = *p.buffers[size_t(l.buffer())];
+                if (b.argument < 0 || b.sliced >= 0) return false;
+                uint64_t bytes = in.buffers[size_t(l.buffer())].own.bytes();
+                if (bytes > uint64_t(carried_bytes)) return false;
+                auto same = [&](auto &o) { return o.first == l.buffer(); };
+                if (std::any_of(offsets.begin(), offsets.end(), same)) continue;
+                offsets.push_back({l.buffer(), end});
+                end += (bytes + 7) / 8 * 8;
+            }
+            return true;
+        };
+        for (auto &s : p.stages) {
+            if (!loads(*s->kernel)) return;
+            for (auto &d : s->direct)
+                if (!loads(*d->kernel)) return;
+            for (auto &sum : s->sums)
+                if (!loads(*sum->kernel)) return;
+        }
+        if (!end || end > uint64_t(carried_bytes)) return;
+        for (auto &[buffer, offset] : offsets) in.buffers[size_t(buffer)].carried = int(offset);
+        in.carried_bytes = end;
+        in.leave = false;
     }
 
     // ---- scalars
@@ -213,7 +249,9 @@ private:
         for (auto &k : s.sums) each(*k->kernel);
         for (auto &k : s.direct) each(*k->kernel);
         for (int d = 0; d < s.outputs; d++) bytes *= extents[size_t(d)];
-        return bytes > one_shot_bytes(in.ranks);
+        bool read_later = false;
+        for (auto &later : p.stages) read_later |= later->barrier_two_phase;
+        return bytes > one_shot_bytes(read_later);
     }
 
     void ranges(const StageT &s, const std::vector<int64_t> &extents, int slice, StageInstance &to) {

@@ -20,6 +20,7 @@ struct BufferInstance {
     bool published = false;  // peers reach it: stored densely, in this rank's place number `place`
     int place = -1;
     uint64_t offset = 0;  // in the arena, for scratch buffers
+    int carried = -1;     // where among the operands that go with the enter, if it does
 };
 
 // One kernel call's arguments; they point into the instance, which fills in what changes.
@@ -88,7 +89,8 @@ struct Instance {
     std::vector<BufferInstance> buffers;
     std::vector<int> published;  // buffers, by place
     std::deque<StageInstance> stages;
-    bool leave = false;  // a barrier at the end
+    bool leave = false;          // a barrier at the end
+    uint64_t carried_bytes = 0;  // if not 0, operands go with the enter and no buffer is published
     uint64_t arena_bytes = 0, published_bytes = 0;
 
     // Scalars: values, 0-d views on them, and the scalar kernel's arguments after those of the caller.

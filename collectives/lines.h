@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "transport.h"
+#include "tuning.h"
 
 namespace stretto::runtime {
 
@@ -35,6 +36,11 @@ struct alignas(128) Page {
     char text[1024];                // of the failure that this rank reported
 };
 
+// Operands that come with an enter and are too many for the places of a line, by parity.
+struct alignas(128) Operands {
+    uint8_t bytes[2][carried_bytes];
+};
+
 struct alignas(128) Control {
     // The first failure: code (16 bits, negated status), rank (16), sequence (32); 0: none. Never
     // cleared.
@@ -43,10 +49,11 @@ struct alignas(128) Control {
     int32_t usable_cores;  // by all ranks together
 
     static uint64_t bytes(int ranks) {
-        return sizeof(Control) + uint64_t(ranks) * (sizeof(Line) + sizeof(Page));
+        return sizeof(Control) + uint64_t(ranks) * (sizeof(Line) + sizeof(Page) + sizeof(Operands));
     }
     Line &line(int rank) { return reinterpret_cast<Line *>(this + 1)[rank]; }
     Page &page(int rank) { return reinterpret_cast<Page *>(&line(ranks))[rank]; }
+    Operands &operands(int rank) { return reinterpret_cast<Operands *>(&page(ranks))[rank]; }
 };
 
 // Epochs pass 2^32 in a long run: only their difference counts.

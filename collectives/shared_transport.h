@@ -36,6 +36,8 @@ public:
     bool reachable(const void *data, uint64_t bytes) const override;
     int enter(const Descriptor &, const Place *, int count) override;
     void *at(int peer, int place) const override;
+    void *carry(uint64_t bytes) override { return operands(rank(), int(enters_ & 1), bytes); }
+    const void *carried(int peer, uint64_t bytes) const override { return operands(peer, parity_, bytes); }
     int barrier() override;
     int leave(bool wait) override;
     void *allocate(uint64_t bytes, uint64_t align) override;
@@ -53,6 +55,12 @@ public:
 private:
     Line &line(int rank) const { return lines_[rank]; }
     Page &page(int rank) const { return pages_[rank]; }
+    // The places of a line are free when no buffer is published.
+    void *operands(int peer, int parity, uint64_t bytes) const {
+        Line &l = line(peer);
+        return bytes <= sizeof l.place[0] ? static_cast<void *>(l.place[parity])
+                                          : control_.operands(peer).bytes[parity];
+    }
     bool aborted() const { return control_.abort.load(std::memory_order_seq_cst) != 0; }
     bool here(int peer) const {
         return reached(line(peer).epoch.load(std::memory_order_acquire), epoch_);

@@ -47,6 +47,11 @@ public:
     virtual int enter(const Descriptor &, const Place *, int count) = 0;
     // The address of a peer's place in this address space; valid between enter and leave.
     virtual void *at(int peer, int place) const = 0;
+    // Small operands go with the enter: what this rank has put into carry() before it, peers find in carried(this rank) after
+    // it, and for as long as they are in that call, so that nobody has to wait before this rank goes on. The same number of
+    // bytes, at most carried_bytes, on all ranks; 8-byte aligned. Only on shared memory.
+    virtual void *carry(uint64_t) { return nullptr; }
+    virtual const void *carried(int /* peer */, uint64_t) const { return nullptr; }
     // All ranks' earlier loads and stores are done before anybody's later ones.
     virtual int barrier() = 0;
     // Ends the call. With wait: a barrier first.

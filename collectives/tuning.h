@@ -17,10 +17,12 @@ constexpr int64_t streamed_elements = 1 << 18;
 // Bytes of one message: long enough for the link's full rate, short enough to overlap with computing.
 constexpr int64_t message_bytes = 256 << 10;
 
-// An all-reduce on shared memory of at most that many bytes is done in one shot: every rank loads all addends. That saves
-// the barrier before a stage that reads the result (0.4 us for 2 ranks) but computes `ranks` times as much. With enter and
-// leave alone around it the two-phase form was as fast from 256 bytes on, and 1.7 times as fast at 16 KiB [2 and 4 ranks
-// on 2 cores that others used too].
-constexpr int64_t one_shot_bytes(int ranks) { return ranks <= 4 ? 4 << 10 : 2 << 10; }
+// Bytes of operands that go with an enter: who is waited for is then read at once, and nobody waits at the end.
+constexpr int64_t carried_bytes = 4 << 10;
+
+// Bytes of an all-reduce on shared memory that is done in one shot, every rank loading all addends: it is over as soon as
+// all have come. Two phases compute less, and alone were faster from 2 KiB on, 1.3 times there and 1.5 times at 4 KiB. Where
+// a later stage of the program reads the result they wait once more, and were 1.4 times slower at 4 KiB [2 ranks on 2 cores].
+constexpr int64_t one_shot_bytes(bool read_later) { return read_later ? carried_bytes : 1 << 10; }
 
 }  // namespace stretto::runtime
