@@ -2,8 +2,6 @@
 #pragma once
 #include <cstdint>
 
-#include "collectives/plan/plan_generated.h"
-
 namespace stretto::runtime {
 
 // Elements a kernel computes before they are copied to the peers, or summed before a kernel reads them: they should still
