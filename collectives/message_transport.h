@@ -38,6 +38,8 @@ public:
     bool reachable(const void *, uint64_t bytes) const final { return bytes == 0; }
     int enter(const Descriptor &, const Place *, int count) final;
     void *at(int, int) const final { return nullptr; }
+    void *carry(uint64_t) final { return nullptr; }
+    const void *carried(int, uint64_t) const final { return nullptr; }
     int barrier() final;
     int leave(bool wait) final;
     void *allocate(uint64_t bytes, uint64_t align) final { return memory_.allocate(bytes, align); }

@@ -50,8 +50,8 @@ public:
     // Small operands go with the enter: what this rank has put into carry() before it, peers find in carried(this rank) after
     // it, and for as long as they are in that call, so that nobody has to wait before this rank goes on. The same number of
     // bytes, at most carried_bytes, on all ranks; 8-byte aligned. Only on shared memory.
-    virtual void *carry(uint64_t) { return nullptr; }
-    virtual const void *carried(int /* peer */, uint64_t) const { return nullptr; }
+    virtual void *carry(uint64_t bytes) = 0;
+    virtual const void *carried(int peer, uint64_t bytes) const = 0;
     // All ranks' earlier loads and stores are done before anybody's later ones.
     virtual int barrier() = 0;
     // Ends the call. With wait: a barrier first.

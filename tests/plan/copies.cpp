@@ -25,6 +25,8 @@ public:
         return t_->enter(d, places, count);
     }
     void *at(int peer, int place) const override { return t_->at(peer, place); }
+    void *carry(uint64_t bytes) override { return t_->carry(bytes); }
+    const void *carried(int peer, uint64_t bytes) const override { return t_->carried(peer, bytes); }
     int barrier() override { return t_->barrier(); }
     int leave(bool wait) override { return t_->leave(wait); }
     void *allocate(uint64_t bytes, uint64_t align) override { return t_->allocate(bytes, align); }
@@ -110,6 +112,20 @@ TEST_CASE("threads reach everything: only rows with gaps are copied") {
     }
 }
 
+TEST_CASE("small operands that only peers load go with the enter and are not copied besides") {
+    Packed program(all_reduce(1, plan::Collective::OneShot));
+    for (int64_t n : {100, 2000}) {
+        on_ranks(World::Threads, 2, [&](stretto_comm_t *comm) {
+            heap_only(comm);
+            Floats g(n, 1), out(n, -1);
+            View vg(g.data(), {n}), vout(out.data(), {n});
+            REQUIRE(program(comm, {vg.get(), vout.get()}) == 0);
+            for (int64_t i = 0; i < n; i++) CHECK(out[i] == 2);
+            CHECK(stats_of(comm).bytes_bounced == (n == 100 ? 0u : 2u * 2000 * 4));
+        });
+    }
+}
+
 TEST_CASE("streamed copies of every length and alignment") {
     std::vector<uint8_t> from(4096), to(4096);
     for (size_t i = 0; i < from.size(); i++) from[i] = uint8_t(i * 31 + 1);
@@ -131,8 +147,8 @@ TEST_CASE("STRETTO_REQUIRE_HEAP=1 refuses the copy" * doctest::skip(!getenv("STR
     Packed program(broadcast(0));
     on_ranks(World::Threads, 2, [&](stretto_comm_t *comm) {
         heap_only(comm);
-        float a = 1, b = 0;
-        View va(&a, {1}), vb(&b, {1});
+        Floats a(2000, 1), b(2000, 0);  // too many to go with the enter
+        View va(a.data(), {2000}), vb(b.data(), {2000});
         CHECK(program(comm, {va.get(), vb.get()}) == STRETTO_INVALID);
         std::string text = stretto_last_error();
         CHECK(text.find("broadcast: argument a is not in the heap of stretto_malloc and would have to be "

@@ -1,0 +1,80 @@
+// Small operands go with the enter: a rank may change them as soon as its call has returned, whatever its peers do then.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "comm.h"
+#include "tests/plan/plans.h"
+#include "tuning.h"
+
+using namespace stretto;
+using namespace stretto::test;
+
+namespace {
+
+constexpr int64_t most = runtime::carried_bytes / int64_t(sizeof(float));
+
+uint64_t barriers_of(stretto_comm_t *comm) {
+    stretto_stats stats;
+    REQUIRE(stretto_get_stats(comm, &stats) == 0);
+    return stats.barriers;
+}
+
+// Ranks are late in turn, so that each has peers that are calls behind and peers that are ahead.
+void be_late(int rank, int round) {
+    if (round % 7 == rank) std::this_thread::sleep_for(std::chrono::microseconds(300));
+}
+
+}  // namespace
+
+TEST_CASE("operands may change once the call has returned") {
+    Packed one_shot(all_reduce(1, plan::Collective::OneShot)), scatter(reduce_scatter(1, 0));
+    for (int ranks : {2, 3, 4, 5, 8})
+        // In the signal line up to 12 floats, beside it up to `most`.
+        for (int64_t n : {int64_t(1), int64_t(12), int64_t(13), int64_t(100), most, most + 1}) {
+            INFO(ranks << " ranks, n = " << n);
+            on_ranks(World::Threads, ranks, [&](stretto_comm_t *comm) {
+                const int rank = stretto_comm_rank(comm);
+                int64_t lo, hi, wrong = 0;
+                stretto_slice(n, rank, ranks, &lo, &hi);
+                Floats g(n), out(n), slice(hi - lo);
+                View vg(g.data(), {n}), vout(out.data(), {n}), vslice(slice.data(), {hi - lo}, {lo});
+                const uint64_t before = barriers_of(comm);
+                const int rounds = 40;
+                for (int round = 0; round < rounds; round++) {
+                    for (int64_t i = 0; i < n; i++) g[i] = value(rank, i + round);
+                    be_late(rank, round);
+                    REQUIRE(one_shot(comm, {vg.get(), vout.get()}) == 0);
+                    for (int64_t i = 0; i < n; i++) wrong += out[i] != sum_of_values(ranks, i + round);
+                    for (int64_t i = 0; i < n; i++) g[i] = value(rank, 3 * i + round);
+                    REQUIRE(scatter(comm, {vg.get(), vslice.get()}) == 0);
+                    for (int64_t i = 0; i < n; i++) g[i] = -1e30f;
+                    for (int64_t i = lo; i < hi; i++)
+                        wrong += slice[i - lo] != sum_of_values(ranks, 3 * i + round);
+                }
+                CHECK(wrong == 0);
+                CHECK((g.intact() && out.intact() && slice.intact()));
+                // One wait a call, and one more at the end where peers load from this rank's memory.
+                CHECK(barriers_of(comm) - before == uint64_t(rounds * (n <= most ? 2 : 4)));
+            });
+        }
+}
+
+TEST_CASE("the root of a broadcast does not wait for the others to have it") {
+    Packed program(broadcast(1));
+    for (int64_t n : {int64_t(5), most, most + 1})
+        on_ranks(World::Threads, 3, [&](stretto_comm_t *comm) {
+            const int rank = stretto_comm_rank(comm);
+            Floats a(n), b(n);
+            View va(a.data(), {n}), vb(b.data(), {n});
+            int64_t wrong = 0;
+            for (int round = 0; round < 40; round++) {
+                for (int64_t i = 0; i < n; i++) a[i] = value(rank, i + round);
+                be_late(rank, round);
+                REQUIRE(program(comm, {va.get(), vb.get()}) == 0);
+                for (int64_t i = 0; i < n; i++) a[i] = 1e30f, wrong += b[i] != value(1, i + round);
+            }
+            CHECK(wrong == 0);
+        });
+}
