@@ -1,5 +1,7 @@
 #include "flight.h"
 
+#include <new>
+
 #include "copy.h"
 
 namespace stretto::runtime {
@@ -54,7 +56,9 @@ uint8_t *Flight::take(uint64_t bytes) {
     if (used_ == pieces_.size()) pieces_.emplace_back();
     Piece &piece = pieces_[used_++];
     if (piece.bytes < bytes) {
-        piece.data.reset(new uint8_t[bytes]);
+        piece.bytes = 0;
+        piece.data.reset(static_cast<uint8_t *>(aligned_alloc(64, (bytes + 63) / 64 * 64)));
+        if (!piece.data) throw std::bad_alloc();
         piece.bytes = bytes;
     }
     return piece.data.get();

@@ -1,6 +1,7 @@
 // Messages on their way. A communicator keeps its flights: their memory is used again by the next call, and after a failure
 // it outlives the requests that were never done.
 #pragma once
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -43,8 +44,11 @@ private:
         Box region;
         const uint8_t *data;
     };
+    struct Free {
+        void operator()(uint8_t *data) const { std::free(data); }
+    };
     struct Piece {
-        std::unique_ptr<uint8_t[]> data;
+        std::unique_ptr<uint8_t, Free> data;  // aligned to cache lines, as a kernel loads from it
         uint64_t bytes = 0;
     };
 

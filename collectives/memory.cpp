@@ -21,7 +21,14 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr uint64_t huge_page = 2 << 20;
+constexpr uint64_t small_page = 4096, huge_page = 2 << 20;
+
+// Arrays that begin alike within a page: processors compare the last 12 bits of a load's address with those of earlier
+// stores, so an array 64 bytes further on than another would wait for the element stored there a moment ago.
+uint64_t alignment_of(uint64_t bytes) {
+    return bytes >= huge_page ? huge_page : bytes >= small_page ? small_page
+                                                                : 1;
+}
 
 void *no_memory(uint64_t bytes, const char *why) {
     set_error(STRETTO_NO_MEMORY, "stretto_malloc: %" PRIu64 " bytes: %s", bytes, why);
@@ -51,8 +58,7 @@ ThreadMemory::~ThreadMemory() {
 void *ThreadMemory::allocate(uint64_t bytes, uint64_t align) {
     if (bytes > UINT64_MAX / 4) return no_memory(bytes, "more than there are addresses");
     bool large = bytes >= huge_page;
-    if (large) align = std::max(align, huge_page);
-    align = std::max(align, Heap::granule);
+    align = std::max({align, Heap::granule, alignment_of(bytes)});
     uint64_t rounded = (std::max<uint64_t>(bytes, 1) + align - 1) & ~(align - 1);
     void *data = aligned_alloc(align, rounded);
     if (!data) return no_memory(bytes, "the process has no more memory");
@@ -98,7 +104,7 @@ WindowMemory::~WindowMemory() { munmap(base_, stride_ * uint64_t(ranks_)); }
 
 void *WindowMemory::allocate(uint64_t bytes, uint64_t align) {
     std::lock_guard<std::mutex> lock(mutex_);
-    uint64_t offset = heap_.allocate(bytes, align);
+    uint64_t offset = heap_.allocate(bytes, std::max(align, std::min(alignment_of(bytes), small_page)));
     if (offset == Heap::none) {
         char why[160];
         snprintf(why, sizeof why,

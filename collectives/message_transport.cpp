@@ -80,7 +80,7 @@ Request MessageTransport::receive(int peer, int tag, void *data, uint64_t bytes)
     return {op};
 }
 
-// Tests each request once; says whether one ended. On failure the communicator is broken.
+// Tests the requests in order, up to one that is not done; says whether one ended. On failure the communicator is broken.
 bool MessageTransport::test_all(Request *requests, int count, bool *done) {
     bool moved = false;
     *done = true;
@@ -101,6 +101,7 @@ bool MessageTransport::test_all(Request *requests, int count, bool *done) {
             moved = true;
         } else {
             *done = false;
+            break;  // every test lets the network go on with all of them
         }
     }
     return moved;
@@ -110,7 +111,10 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
     double since = 0;
     for (int round = 0;; round++) {
         bool done = true;
-        if (!status_ && test_all(requests, count, &done)) {
+        if (step_ && requests != telling_) advance();
+        if (step_ && requests != telling_) {
+            done = false;  // what was received may be of another program
+        } else if (!status_ && test_all(requests, count, &done)) {
             since = 0;
             round = 0;
         }
@@ -130,7 +134,7 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
         }
         poll();
         if (!status_ && now - since > settings_.timeout) {
-            report(STRETTO_TIMEOUT, late_text(requests, count));
+            report(STRETTO_TIMEOUT, step_ ? late_text(telling_, 2) : late_text(requests, count));
         }
         sleep_in_proportion(now - since);
     }
@@ -160,23 +164,54 @@ int MessageTransport::exchange(int to, int from, int tag, const void *out, void 
 }
 
 // In round k each rank tells the rank 2^k further on what it knows of itself and the ranks before
-// it: after log2 P rounds everybody knows of everybody whether all hashes are equal.
+// it: after log2 P rounds everybody knows of everybody whether all hashes are equal. Only begun here: it goes on whenever
+// this rank waits for messages.
 int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
-    if (int status = poll()) return status;
+    if (status_) return broken();
+    descriptor_ = descriptor;
     sequence_ = descriptor.sequence;
     name_.assign(descriptor.name, strnlen(descriptor.name, sizeof descriptor.name));
     barriers_ = 0;
     inside_ = true;
-    struct {
-        uint64_t hash, same;
-    } mine{descriptor.hash, 1}, theirs{};
-    for (int step = 1, round = 0; step < ranks_; step *= 2, round++) {
-        int to = (rank_ + step) % ranks_, from = (rank_ + ranks_ - step) % ranks_;
-        if (int status = exchange(to, from, enter_tag + round, &mine, &theirs, sizeof mine))
-            return status;
-        mine.same &= theirs.same & uint64_t(theirs.hash == descriptor.hash);
+    mine_ = {descriptor.hash, 1};
+    step_ = 1;
+    round_ = 0;
+    return tell_next();
+}
+
+int MessageTransport::tell_next() {
+    if (step_ >= ranks_) {
+        step_ = 0;
+        return mine_.same ? STRETTO_OK : mismatch(descriptor_);
     }
-    return mine.same ? STRETTO_OK : mismatch(descriptor);
+    int to = (rank_ + step_) % ranks_, from = (rank_ + ranks_ - step_) % ranks_;
+    sent_ = mine_;
+    telling_[1] = send(to, enter_tag + round_, &sent_, sizeof sent_);
+    telling_[0] = receive(from, enter_tag + round_, &theirs_, sizeof theirs_);
+    return status_ ? broken() : STRETTO_OK;
+}
+
+// Goes on as far as it can without waiting.
+int MessageTransport::advance() {
+    while (step_ && !status_) {
+        bool done = false;
+        test_all(telling_, 2, &done);
+        if (!done) break;
+        mine_.same &= theirs_.same & uint64_t(theirs_.hash == mine_.hash);
+        step_ *= 2;
+        round_++;
+        if (int status = tell_next()) return status;
+    }
+    return status_ ? broken() : STRETTO_OK;
+}
+
+// Waits until it is reached.
+int MessageTransport::agree() {
+    while (step_) {
+        if (int status = progress(telling_, 2, true)) return status;
+        if (int status = advance()) return status;
+    }
+    return status_ ? broken() : STRETTO_OK;
 }
 
 // Everybody is here and knows that descriptors differ: all exchange them and build the same text.
@@ -199,6 +234,7 @@ int MessageTransport::mismatch(const Descriptor &mine) {
 
 int MessageTransport::barrier() {
     barriers_++;
+    if (int status = agree()) return status;
     if (int status = poll()) return status;
     for (int step = 1, round = 0; step < ranks_; step *= 2, round++) {
         char out = 0, in;
@@ -209,7 +245,8 @@ int MessageTransport::barrier() {
 }
 
 int MessageTransport::leave(bool wait) {
-    int status = wait ? barrier() : poll();
+    int status = agree();
+    if (!status && wait) status = barrier();
     inside_ = false;
     return status;
 }

@@ -75,6 +75,9 @@ private:
     void drop(Operation *);
     void drop_all();
     bool test_all(Request *requests, int count, bool *done);
+    int tell_next();
+    int advance();
+    int agree();
     int exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes);
     int mismatch(const Descriptor &mine);
     int report(int status, const std::string &text);
@@ -95,6 +98,14 @@ private:
     int status_ = 0;                                 // of the first failure
     std::string text_;
     bool inside_ = false;  // between enter and leave
+    // What ranks have told each other since enter: messages of the call overtake it, but nobody waits for one before all
+    // have agreed.
+    struct Told {
+        uint64_t hash, same;
+    } mine_{}, sent_{}, theirs_{};
+    Descriptor descriptor_;
+    Request telling_[2];
+    int step_ = 0, round_ = 0;  // of the agreement; step_ 0: it is reached
     std::string name_;     // of the call under way
     uint32_t sequence_ = 0;
     int barriers_ = 0;

@@ -29,7 +29,8 @@ public:
             Flight &results = results_[c % window];
             if (int status = results.wait()) return status;
             post_results(c, results);
-            if (int status = results.test()) return status;
+            if (c + 1 < rounds)
+                if (int status = results.test()) return status;
         }
         for (int64_t k = 0; k < window; k++)
             if (int status = results_[k].wait()) return status;
@@ -103,12 +104,12 @@ private:
             if (!t.chunked) continue;
             const Geometry &own = in_.buffers[size_t(t.buffer)].own;
             for_peers([&](int q) {
+                if (t.from(in_.rank) && c < count(q)) {
+                    flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, region(q, c));
+                }
                 if (t.from(q) && c < count(in_.rank)) {
                     uint64_t bytes = uint64_t(region(in_.rank, c).elements()) * uint64_t(own.element);
                     shown.push_back(flight.receive(q, addend_tag, bytes));
-                }
-                if (t.from(in_.rank) && c < count(q)) {
-                    flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, region(q, c));
                 }
             });
         }
@@ -141,8 +142,8 @@ private:
             const Geometry &own = in_.buffers[size_t(store.buffer)].own;
             uint8_t *base = in_.base(in_.rank, store.buffer);
             for_peers([&](int q) {
-                if (c < count(q)) flight.receive(q, result_tag, base, own, region(q, c));
                 if (c < count(in_.rank)) flight.send(q, result_tag, base, own, region(in_.rank, c));
+                if (c < count(q)) flight.receive(q, result_tag, base, own, region(q, c));
             });
         }
     }
