@@ -43,7 +43,8 @@ public:
     virtual bool shared() const = 0;
     // May peers reach this memory as it is? Threads: any pointer. Processes: the heap of stretto_malloc.
     virtual bool reachable(const void *data, uint64_t bytes) const = 0;
-    // Publishes descriptor and places, waits for all ranks, compares the hashes.
+    // Publishes descriptor and places, waits for all ranks, compares the hashes. Messages of the call may overtake that: then
+    // the first function that waits says what came of it, at the latest leave().
     virtual int enter(const Descriptor &, const Place *, int count) = 0;
     // The address of a peer's place in this address space; valid between enter and leave.
     virtual void *at(int peer, int place) const = 0;

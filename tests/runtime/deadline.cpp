@@ -43,7 +43,7 @@ TEST_CASE("deadline: on messages") {
     World world(3, World::Messages);
     auto results = world.each([](int rank, stretto_comm_t *c) {
         return rank == 1 ? Result{}
-                         : result_of(c->transport->enter(hashed(describe(12)), nullptr, 0));
+                         : result_of(agree(*c->transport, hashed(describe(12))));
     });
     for (int rank : {0, 2}) {
         CHECK(results[size_t(rank)].status == STRETTO_TIMEOUT);

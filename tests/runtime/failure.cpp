@@ -128,7 +128,7 @@ TEST_CASE("failure: before a call, as for an argument that is wrong on one rank 
         auto results = world.each([](int rank, stretto_comm_t *c) {
             if (rank == 1)
                 return result_of(c->transport->fail(STRETTO_INVALID, "adam: argument g is null"));
-            return result_of(c->transport->enter(hashed(describe()), nullptr, 0));
+            return result_of(agree(*c->transport, hashed(describe())));
         });
         for (Result &r : results) {
             CHECK(r.status == STRETTO_INVALID);

@@ -15,7 +15,7 @@ std::string text_when(int odd, const std::function<void(Descriptor &)> &change, 
     std::vector<Result> results = world.each([&](int rank, stretto_comm_t *c) {
         Descriptor d = describe();
         if (rank == odd) change(d);
-        return result_of(c->transport->enter(hashed(d), nullptr, 0));
+        return result_of(agree(*c->transport, hashed(d)));
     });
     for (Result &r : results) {
         CHECK(r.status == STRETTO_MISMATCH);

@@ -69,7 +69,8 @@ std::string exchange(stretto_comm_t *c) {
 }
 
 std::string disagree(stretto_comm_t *c) {
-    return text_of(c->transport->enter(call(rank == 1 ? 5 : 4), nullptr, 0));
+    int status = c->transport->enter(call(rank == 1 ? 5 : 4), nullptr, 0);
+    return text_of(status ? status : c->transport->leave(false));
 }
 
 // Rank 1 fails, rank 0 waits for a message that never comes, the others for a barrier.
