@@ -144,7 +144,8 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
 std::string MessageTransport::late_text(const Request *requests, int count) const {
     std::vector<int> late;
     for (int i = 0; i < count; i++) {
-        if (auto *op = static_cast<Operation *>(requests[i].impl)) late.push_back(op->peer);
+        auto *op = static_cast<Operation *>(requests[i].impl);
+        if (op && op->test() == Operation::Pending) late.push_back(op->peer);
     }
     std::sort(late.begin(), late.end());
     late.erase(std::unique(late.begin(), late.end()), late.end());
