@@ -29,6 +29,22 @@ int dimension_to_slice(const std::vector<int64_t> &extents, int outputs, int ran
     return longest;
 }
 
+class PlanNames final : public CallNames {
+    const PlanT &plan_;
+    std::vector<const plan::ArgumentT *> scalars_;
+
+public:
+    explicit PlanNames(const PlanT &plan) : plan_(plan) {
+        for (auto &a : plan.arguments)
+            if (a->scalar) scalars_.push_back(a.get());
+    }
+    std::string size(int i) const override { return plan_.sizes[size_t(i)]->name; }
+    std::string scalar(int i) const override { return scalars_[size_t(i)]->name; }
+    std::string value(int i, uint64_t bits) const override {
+        return scalar_text(scalars_[size_t(i)]->type, &bits);
+    }
+};
+
 class Preparation {
 public:
     Preparation(const PlanT &plan, Instance &instance, bool shared, std::string *error)
@@ -178,6 +194,8 @@ private:
     void describe() {
         Descriptor &d = in.descriptor;
         d.program = p.checksum;
+        in.names = std::make_unique<PlanNames>(p);
+        d.names = in.names.get();
         strncpy(d.name, p.name.c_str(), sizeof d.name - 1);
         d.size_count = int32_t(in.sizes.size());
         for (size_t i = 0; i < in.sizes.size() && i < 8; i++) d.sizes[i] = uint64_t(in.sizes[i]);

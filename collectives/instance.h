@@ -99,7 +99,8 @@ struct Instance {
     std::vector<void *> scalar_argv;
     int first = 0, first_of_others = 0;  // the `first` argument of peer sums: 1 for rank 0, and 0
     Descriptor descriptor;
-    std::vector<uint64_t> hashed;  // what the descriptor's hash is of: plan, mode, sizes, then scalars
+    std::unique_ptr<CallNames> names;  // of the descriptor
+    std::vector<uint64_t> hashed;      // what the descriptor's hash is of: plan, mode, sizes, then scalars
 
     // Loads of which only the address changes from call to call.
     struct Slot {

@@ -230,7 +230,7 @@ int MessageTransport::mismatch(const Descriptor &mine) {
     if (int status = progress(requests.data(), int(requests.size()), true)) return status;
     std::vector<const Descriptor *> pointers;
     for (const Descriptor &d : all) pointers.push_back(&d);
-    return break_with(STRETTO_MISMATCH, mismatch_text(pointers));
+    return break_with(STRETTO_MISMATCH, mismatch_text(pointers, mine.names));
 }
 
 int MessageTransport::barrier() {

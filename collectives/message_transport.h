@@ -106,7 +106,7 @@ private:
     Descriptor descriptor_;
     Request telling_[2];
     int step_ = 0, round_ = 0;  // of the agreement; step_ 0: it is reached
-    std::string name_;     // of the call under way
+    std::string name_;          // of the call under way
     uint32_t sequence_ = 0;
     int barriers_ = 0;
 };

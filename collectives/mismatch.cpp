@@ -94,7 +94,7 @@ std::string rank_list(const std::vector<int> &ranks) {
     return text;
 }
 
-std::string mismatch_text(const std::vector<const Descriptor *> &ranks) {
+std::string mismatch_text(const std::vector<const Descriptor *> &ranks, const CallNames *names) {
     std::string in = " of " + name_of(*ranks[0]) + ": ", found;
     auto differ = [&](const Value &value) { return !(found = compare(ranks, value)).empty(); };
 
@@ -111,15 +111,20 @@ std::string mismatch_text(const std::vector<const Descriptor *> &ranks) {
     }
     for (int i = 0; i < ranks[0]->size_count && i < 8; i++) {
         if (differ([i](const Descriptor &d) { return number(int64_t(d.sizes[i])); })) {
-            return "ranks differ in size " + std::to_string(i) + in + found;
+            return "ranks differ in size " + (names ? names->size(i) : std::to_string(i)) + in + found;
         }
     }
     if (differ([](const Descriptor &d) { return number(d.scalar_count); })) {
         return "ranks differ in the number of scalars" + in + found;
     }
     for (int i = 0; i < ranks[0]->scalar_count && i < 16; i++) {
-        if (differ([i](const Descriptor &d) { return scalar(d.scalars[i]); })) {
-            return "ranks differ in scalar " + std::to_string(i) + in + found;
+        auto text = [i, names](const Descriptor &d) {
+            return names ? names->value(i, d.scalars[i]) : scalar(d.scalars[i]);
+        };
+        // Bits are compared: values of one text, as NaNs, differ in those.
+        if (differ([i](const Descriptor &d) { return hexadecimal(d.scalars[i]); })) {
+            if (std::string values = compare(ranks, text); !values.empty()) found = values;
+            return "ranks differ in scalar " + (names ? names->scalar(i) : std::to_string(i)) + in + found;
         }
     }
     if (differ([](const Descriptor &d) { return mxcsr(d.mxcsr); })) {

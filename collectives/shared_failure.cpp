@@ -92,7 +92,7 @@ int SharedTransport::check_peers(double since) {
 int SharedTransport::mismatch() {
     std::vector<const Descriptor *> descriptors;
     for (int q = 0; q < ranks(); q++) descriptors.push_back(&page(q).descriptor[parity_]);
-    return report(STRETTO_MISMATCH, mismatch_text(descriptors));
+    return report(STRETTO_MISMATCH, mismatch_text(descriptors, descriptors[size_t(rank())]->names));
 }
 
 int SharedTransport::fail(int status, const char *text) {

@@ -3,8 +3,19 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace stretto::runtime {
+
+// What a program calls its sizes and scalar arguments: for texts.
+class CallNames {
+public:
+    virtual ~CallNames() = default;
+    virtual std::string size(int i) const = 0;
+    virtual std::string scalar(int i) const = 0;
+    // The value of scalar i that has this bit pattern.
+    virtual std::string value(int i, uint64_t bits) const = 0;
+};
 
 // What this rank is about to do. Ranks compare `hash` (of everything below and the program's sizes and scalars); only on a
 // difference are the other fields read, to say who differs in what.
@@ -14,9 +25,10 @@ struct Descriptor {
     uint64_t sizes[8] = {};     // the first eight sizes
     uint64_t scalars[16] = {};  // the first sixteen scalar arguments, bit patterns
     int32_t size_count = 0, scalar_count = 0;
-    uint32_t sequence = 0;  // calls made on this communicator before this one
-    uint32_t mxcsr = 0;     // flush-to-zero and rounding bits
-    char name[64] = {};     // of the program
+    uint32_t sequence = 0;             // calls made on this communicator before this one
+    uint32_t mxcsr = 0;                // flush-to-zero and rounding bits
+    char name[64] = {};                // of the program
+    const CallNames *names = nullptr;  // of use to its own rank only; not compared; null: they have none
 };
 
 // A place that peers may load from or store to between enter and the last barrier of a call.
