@@ -1,5 +1,4 @@
-// Memory that no other rank touches, of huge pages where it is long enough: all of MPI's, and the state of our optimizers
-// (the heap that processes share has small pages unless the system is told otherwise).
+// Memory that no other rank touches, of huge pages where it is long enough: all of MPI's, and the state of our optimizers.
 #pragma once
 #include <sys/mman.h>
 
