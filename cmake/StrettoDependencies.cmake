@@ -21,6 +21,10 @@ else()
     set(HALIDE_STATE "off: ${without_halide}")
 endif()
 stretto_settle(STRETTO_COMPILER "${HalideWheel_FOUND}" "${without_halide}")
+if(NOT TARGET Stretto::HalideRuntimeHeaders)
+    message(FATAL_ERROR "HalideRuntime.h is not found, which also the runtime needs: it declares halide_buffer_t. \
+${without_halide}; its include folder alone is enough for STRETTO_COMPILER=OFF")
+endif()
 
 # Open MPI by name where Debian's alternatives have it beside another; -DMPI_CXX_COMPILER=... chooses.
 if(STRETTO_MPI STREQUAL "OFF")
