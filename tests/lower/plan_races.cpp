@@ -3,7 +3,7 @@
 // shot or two phases, operands that go with the enter, waits left out.
 //
 // Found are: two ranks at one element without a wait between them, one of them storing; an element of scratch that is loaded
-// before this call has stored it; an element that a stage stores twice or not at all; ranks that wait different numbers of times.
+// before this call has stored it; an element that a stage stores twice or not at all; ranks that do not wait equally often.
 #include <doctest/doctest.h>
 #include <cstdlib>
 #include <deque>
