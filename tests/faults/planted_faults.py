@@ -43,6 +43,12 @@ FAULTS = [
      "test_cases_numbers", ["tests/cases/test_cases_numbers"]),
     ("remainder_bank_lost", "lower/kernels.cpp", "fold.push_back(combine(op, a(i), b(i)));", "fold.push_back(a(i) + 0.0f);",
      "test_lower_same_bits", ["tests/lower/test_lower_same_bits"]),
+    ("one_parity_of_operands", "collectives/shared_transport.h", "operands(rank(), int(enters_ & 1), bytes)",
+     "operands(rank(), 0, bytes)", "test_plan_carried", ["tests/plan/test_plan_carried"]),
+    ("no_wait_for_the_last_reader", "collectives/instance.cpp", "if (s.barrier || s.sends_results) return;", "if (s.barrier) return;",
+     "test_lower_plan_races", ["tests/lower/test_lower_plan_races"]),
+    ("data_before_the_agreement", "collectives/message_transport.cpp", "done = false;  // what was received may be of another program",
+     "test_all(requests, count, &done);", "test_plan_fused", ["tests/plan/test_plan_fused"]),
 ]
 
 
