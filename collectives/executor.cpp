@@ -42,6 +42,9 @@ public:
         if (!instance) return fail_early(STRETTO_INVALID, program->plan.name, error);
         Execution x{comm_, *program, *instance, dispatch, arena_.reserve(instance->arena_bytes), flights_};
         if (!x.arena && instance->arena_bytes) return no_memory(x, instance->arena_bytes, "scratch");
+        // After a failure peers may still be in that call and load what this rank published: nothing of it is touched again.
+        if (!x.alone() && t_.shared())
+            if (int status = t_.poll()) return status;
         if (int status = place(x, argv)) return status;
         if (int status = scalars(x, argv)) return status;
         if (int status = enter(x, argv)) return status;

@@ -21,14 +21,7 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr uint64_t small_page = 4096, huge_page = 2 << 20;
-
-// Arrays that begin alike within a page: processors compare the last 12 bits of a load's address with those of earlier
-// stores, so an array 64 bytes further on than another would wait for the element stored there a moment ago.
-uint64_t alignment_of(uint64_t bytes) {
-    return bytes >= huge_page ? huge_page : bytes >= small_page ? small_page
-                                                                : 1;
-}
+constexpr uint64_t huge_page = 2 << 20;
 
 void *no_memory(uint64_t bytes, const char *why) {
     set_error(STRETTO_NO_MEMORY, "stretto_malloc: %" PRIu64 " bytes: %s", bytes, why);
@@ -58,7 +51,8 @@ ThreadMemory::~ThreadMemory() {
 void *ThreadMemory::allocate(uint64_t bytes, uint64_t align) {
     if (bytes > UINT64_MAX / 4) return no_memory(bytes, "more than there are addresses");
     bool large = bytes >= huge_page;
-    align = std::max({align, Heap::granule, alignment_of(bytes)});
+    if (large) align = std::max(align, huge_page);
+    align = std::max(align, Heap::granule);
     uint64_t rounded = (std::max<uint64_t>(bytes, 1) + align - 1) & ~(align - 1);
     void *data = aligned_alloc(align, rounded);
     if (!data) return no_memory(bytes, "the process has no more memory");
@@ -104,7 +98,7 @@ WindowMemory::~WindowMemory() { munmap(base_, stride_ * uint64_t(ranks_)); }
 
 void *WindowMemory::allocate(uint64_t bytes, uint64_t align) {
     std::lock_guard<std::mutex> lock(mutex_);
-    uint64_t offset = heap_.allocate(bytes, std::max(align, std::min(alignment_of(bytes), small_page)));
+    uint64_t offset = heap_.allocate(bytes, align);
     if (offset == Heap::none) {
         char why[160];
         snprintf(why, sizeof why,
@@ -118,6 +112,17 @@ void *WindowMemory::allocate(uint64_t bytes, uint64_t align) {
         return nullptr;
     }
     return own_ + offset;
+}
+
+bool take_pages(void *begin, uint64_t bytes) {
+    if (madvise(begin, bytes, MADV_POPULATE_WRITE) == 0) return true;
+    if (errno != EINVAL) return false;
+    static const uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));  // an older kernel
+    for (uint64_t i = 0; i < bytes; i += page) {
+        auto *word = reinterpret_cast<volatile char *>(static_cast<char *>(begin) + i);
+        *word = *word;
+    }
+    return true;
 }
 
 // Memory is taken now, where it can be refused: later, a page that is not there is a SIGBUS in some
@@ -134,10 +139,7 @@ bool WindowMemory::populate(uint64_t end) {
     }
     char *begin = own_ + populated_;
     make_huge(populated_, end);
-    if (madvise(begin, needed, MADV_POPULATE_WRITE) != 0) {
-        if (errno != EINVAL) return no_memory(needed, "the kernel cannot provide the pages");
-        for (uint64_t i = 0; i < needed; i += page) static_cast<volatile char *>(begin)[i] = 0;
-    }
+    if (!take_pages(begin, needed)) return no_memory(needed, "the kernel cannot provide the pages");
     populated_ = end;
     return true;
 }
@@ -151,7 +153,7 @@ void WindowMemory::make_huge(uint64_t begin, uint64_t end) {
     madvise(own_ + first, last - first, MADV_HUGEPAGE);
     for (uint64_t i = first; i < last; i += huge_page) {
         if (i >= begin && madvise(own_ + i, 1, MADV_POPULATE_WRITE) != 0) return;
-        if (madvise(own_ + i, huge_page, MADV_COLLAPSE) != 0) return;
+        if (madvise(own_ + i, huge_page, MADV_COLLAPSE) != 0 && i >= begin) return;  // none to be had, or no such kernel
     }
 }
 

@@ -71,6 +71,10 @@ private:
     uint64_t populated_ = 0;  // pages below have memory behind them
 };
 
+// Puts memory behind the pages of a mapping, so that a page that is not to be had is an error here and no SIGBUS later. False,
+// with errno, when the kernel has none. Contents stay.
+bool take_pages(void *begin, uint64_t bytes);
+
 // MemAvailable of /proc/meminfo in bytes; UINT64_MAX if it cannot be read.
 uint64_t available_memory();
 

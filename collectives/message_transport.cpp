@@ -111,10 +111,7 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
     double since = 0;
     for (int round = 0;; round++) {
         bool done = true;
-        if (step_ && requests != telling_) advance();
-        if (step_ && requests != telling_) {
-            done = false;  // what was received may be of another program
-        } else if (!status_ && test_all(requests, count, &done)) {
+        if (!status_ && test_all(requests, count, &done)) {
             since = 0;
             round = 0;
         }
@@ -134,14 +131,15 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
         }
         poll();
         if (!status_ && now - since > settings_.timeout) {
-            report(STRETTO_TIMEOUT, step_ ? late_text(telling_, 2) : late_text(requests, count));
+            std::vector<int> late = late_peers(requests, count);
+            if (late.empty()) continue;  // all came while this rank slept
+            report(STRETTO_TIMEOUT, late_text(late));
         }
         sleep_in_proportion(now - since);
     }
 }
 
-// "rank 1 has not answered within 5 s (STRETTO_TIMEOUT); rank 0 waits in call 3 (adam)"
-std::string MessageTransport::late_text(const Request *requests, int count) const {
+std::vector<int> MessageTransport::late_peers(const Request *requests, int count) const {
     std::vector<int> late;
     for (int i = 0; i < count; i++) {
         auto *op = static_cast<Operation *>(requests[i].impl);
@@ -149,6 +147,11 @@ std::string MessageTransport::late_text(const Request *requests, int count) cons
     }
     std::sort(late.begin(), late.end());
     late.erase(std::unique(late.begin(), late.end()), late.end());
+    return late;
+}
+
+// "rank 1 has not answered within 5 s (STRETTO_TIMEOUT); rank 0 waits in call 3 (adam)"
+std::string MessageTransport::late_text(const std::vector<int> &late) const {
     char seconds[32];
     snprintf(seconds, sizeof seconds, "%g s", settings_.timeout);
     return rank_list(late) + (late.size() == 1 ? " has" : " have") + " not answered within " +
@@ -165,8 +168,8 @@ int MessageTransport::exchange(int to, int from, int tag, const void *out, void 
 }
 
 // In round k each rank tells the rank 2^k further on what it knows of itself and the ranks before
-// it: after log2 P rounds everybody knows of everybody whether all hashes are equal. Only begun here: it goes on whenever
-// this rank waits for messages.
+// it: after log2 P rounds everybody knows of everybody whether all hashes are equal. The first
+// round is begun here, the rest is done by agree().
 int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
     if (status_) return broken();
     descriptor_ = descriptor;
@@ -174,43 +177,32 @@ int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
     name_.assign(descriptor.name, strnlen(descriptor.name, sizeof descriptor.name));
     barriers_ = 0;
     inside_ = true;
-    mine_ = {descriptor.hash, 1};
-    step_ = 1;
+    known_ = {descriptor.hash, 1};
+    step_ = ranks_ > 1;
     round_ = 0;
-    return tell_next();
+    if (step_) tell();
+    return status_ ? broken() : STRETTO_OK;
 }
 
-int MessageTransport::tell_next() {
-    if (step_ >= ranks_) {
-        step_ = 0;
-        return mine_.same ? STRETTO_OK : mismatch(descriptor_);
-    }
+void MessageTransport::tell() {
     int to = (rank_ + step_) % ranks_, from = (rank_ + ranks_ - step_) % ranks_;
-    sent_ = mine_;
-    telling_[1] = send(to, enter_tag + round_, &sent_, sizeof sent_);
-    telling_[0] = receive(from, enter_tag + round_, &theirs_, sizeof theirs_);
-    return status_ ? broken() : STRETTO_OK;
+    told_ = known_;
+    telling_[0] = send(to, enter_tag + round_, &told_, sizeof told_);
+    telling_[1] = receive(from, enter_tag + round_, &heard_, sizeof heard_);
 }
 
-// Goes on as far as it can without waiting.
-int MessageTransport::advance() {
-    while (step_ && !status_) {
-        bool done = false;
-        test_all(telling_, 2, &done);
-        if (!done) break;
-        mine_.same &= theirs_.same & uint64_t(theirs_.hash == mine_.hash);
-        step_ *= 2;
-        round_++;
-        if (int status = tell_next()) return status;
-    }
-    return status_ ? broken() : STRETTO_OK;
-}
-
-// Waits until it is reached.
 int MessageTransport::agree() {
     while (step_) {
         if (int status = progress(telling_, 2, true)) return status;
-        if (int status = advance()) return status;
+        known_.same &= heard_.same & uint64_t(heard_.hash == known_.hash);
+        round_++;
+        step_ *= 2;
+        if (step_ < ranks_) {
+            tell();
+            continue;
+        }
+        step_ = 0;
+        if (!known_.same) return mismatch(descriptor_);
     }
     return status_ ? broken() : STRETTO_OK;
 }

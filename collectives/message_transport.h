@@ -40,6 +40,7 @@ public:
     void *at(int, int) const final { return nullptr; }
     void *carry(uint64_t) final { return nullptr; }
     const void *carried(int, uint64_t) const final { return nullptr; }
+    int agree() final;
     int barrier() final;
     int leave(bool wait) final;
     void *allocate(uint64_t bytes, uint64_t align) final { return memory_.allocate(bytes, align); }
@@ -75,16 +76,15 @@ private:
     void drop(Operation *);
     void drop_all();
     bool test_all(Request *requests, int count, bool *done);
-    int tell_next();
-    int advance();
-    int agree();
+    void tell();
     int exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes);
     int mismatch(const Descriptor &mine);
     int report(int status, const std::string &text);
     int break_with(int status, const std::string &text);
     int broken();
     std::string place_in_call() const;
-    std::string late_text(const Request *requests, int count) const;
+    std::vector<int> late_peers(const Request *requests, int count) const;
+    std::string late_text(const std::vector<int> &late) const;
 
     const int rank_, ranks_;
     const Settings settings_;
@@ -98,14 +98,13 @@ private:
     int status_ = 0;                                 // of the first failure
     std::string text_;
     bool inside_ = false;  // between enter and leave
-    // What ranks have told each other since enter: messages of the call overtake it, but nobody waits for one before all
-    // have agreed.
+    // What ranks have told each other since enter, until they agree.
     struct Told {
         uint64_t hash, same;
-    } mine_{}, sent_{}, theirs_{};
+    } known_{}, told_{}, heard_{};
     Descriptor descriptor_;
     Request telling_[2];
-    int step_ = 0, round_ = 0;  // of the agreement; step_ 0: it is reached
+    int step_ = 0, round_ = 0;  // of telling; step_ 0: they agree
     std::string name_;          // of the call under way
     uint32_t sequence_ = 0;
     int barriers_ = 0;

@@ -257,6 +257,8 @@ private:
         if (int status = make_memory_file("stretto-control", &control)) return status;
         if (int status = fix_size(control, Control::bytes(meeting_.ranks))) return status;
         if (int status = map_control(control)) return status;
+        if (!take_pages(control_memory_, Control::bytes(meeting_.ranks)))
+            return set_system_error("memory for the signal lines");
         auto *c = static_cast<Control *>(control_memory_);
         c->ranks = meeting_.ranks;
         c->usable_cores = plan.usable_cores;

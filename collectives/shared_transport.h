@@ -36,6 +36,7 @@ public:
     bool reachable(const void *data, uint64_t bytes) const override;
     int enter(const Descriptor &, const Place *, int count) override;
     void *at(int peer, int place) const override;
+    int agree() override { return 0; }
     void *carry(uint64_t bytes) override { return operands(rank(), int(enters_ & 1), bytes); }
     const void *carried(int peer, uint64_t bytes) const override { return operands(peer, parity_, bytes); }
     int barrier() override;

@@ -1,6 +1,7 @@
 // Loads from and stores to peers as messages. Matched by (peer, tag) in order, so all ranks post them in one order: chunk
 // by chunk, in a chunk transfer by transfer. Nobody waits for a message that its sender has not posted: addends of chunk
-// c + 1 are posted before those of chunk c are waited for, results of chunk c before those of chunk c - window + 1 are.
+// c + 1 are posted before those of chunk c are waited for, results of chunk c before those of chunk c - window + 1 are. What
+// is sent first overtakes the agreement on the call; nothing is received or computed before it.
 #include <algorithm>
 
 #include "flight.h"
@@ -20,9 +21,9 @@ public:
         if (int status = exchange_whole()) return status;
         int64_t rounds = 0;
         for (int q = 0; q < in_.ranks; q++) rounds = std::max(rounds, count(q));
-        post_addends(0);
+        if (int status = post_addends(0)) return status;
         for (int64_t c = 0; c < rounds; c++) {
-            post_addends(c + 1);
+            if (int status = post_addends(c + 1)) return status;
             if (int status = addends_[c % 2].wait()) return status;
             show_addends(c);
             if (int status = compute_chunk(c)) return status;
@@ -61,6 +62,13 @@ private:
     void for_peers(F f) {
         for (int i = 1; i < in_.ranks; i++) f((in_.rank + i) % in_.ranks);
     }
+    // f(transfer, this rank's geometry of its buffer, peer) for the transfers that go chunk by chunk, or the others.
+    template <class F>
+    void for_transfers(bool chunked, F f) {
+        for (auto &t : stage_.transfers)
+            if (t.chunked == chunked)
+                for_peers([&](int q) { f(t, in_.buffers[size_t(t.buffer)].own, q); });
+    }
     Geometry geometry(int buffer, int rank) const {
         auto &b = *x_.program.plan.buffers[size_t(buffer)];
         if (b.sliced < 0 || rank == in_.rank) {
@@ -79,40 +87,36 @@ private:
     int exchange_whole() {
         Flight &flight = x_.flights.whole;
         flight.clear();
-        for (auto &t : stage_.transfers) {
-            if (t.chunked) continue;
-            const Geometry &own = in_.buffers[size_t(t.buffer)].own;
-            for_peers([&](int q) {
-                if (t.from(q)) {
-                    uint8_t *to = x_.arena + t.offsets[size_t(q)];
-                    Geometry g = geometry(t.buffer, q);
-                    flight.receive(q, whole_tag, to, g, g.box());
-                    for (View *v : t.views[size_t(q)]) v->buffer.host = to;
-                }
-                if (t.from(in_.rank)) flight.send(q, whole_tag, in_.base(in_.rank, t.buffer), own, own.box());
-            });
-        }
+        for_transfers(false, [&](const Transfer &t, const Geometry &own, int q) {
+            if (t.from(in_.rank)) flight.send(q, whole_tag, in_.base(in_.rank, t.buffer), own, own.box());
+        });
+        if (int status = x_.transport().agree()) return status;
+        for_transfers(false, [&](const Transfer &t, const Geometry &, int q) {
+            if (!t.from(q)) return;
+            uint8_t *to = x_.arena + t.offsets[size_t(q)];
+            Geometry g = geometry(t.buffer, q);
+            flight.receive(q, whole_tag, to, g, g.box());
+            for (View *v : t.views[size_t(q)]) v->buffer.host = to;
+        });
         return flight.wait();
     }
 
-    void post_addends(int64_t c) {
+    int post_addends(int64_t c) {
         Flight &flight = addends_[c % 2];
         std::vector<uint8_t *> &shown = shown_[c % 2];
         flight.clear();
         shown.clear();
-        for (auto &t : stage_.transfers) {
-            if (!t.chunked) continue;
-            const Geometry &own = in_.buffers[size_t(t.buffer)].own;
-            for_peers([&](int q) {
-                if (t.from(in_.rank) && c < count(q)) {
-                    flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, region(q, c));
-                }
-                if (t.from(q) && c < count(in_.rank)) {
-                    uint64_t bytes = uint64_t(region(in_.rank, c).elements()) * uint64_t(own.element);
-                    shown.push_back(flight.receive(q, addend_tag, bytes));
-                }
-            });
-        }
+        for_transfers(true, [&](const Transfer &t, const Geometry &own, int q) {
+            if (t.from(in_.rank) && c < count(q))
+                flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, region(q, c));
+        });
+        if (int status = x_.transport().agree()) return status;
+        for_transfers(true, [&](const Transfer &t, const Geometry &own, int q) {
+            if (!t.from(q) || c >= count(in_.rank)) return;
+            uint64_t bytes = uint64_t(region(in_.rank, c).elements()) * uint64_t(own.element);
+            shown.push_back(flight.receive(q, addend_tag, bytes));
+        });
+        return STRETTO_OK;
     }
 
     void show_addends(int64_t c) {

@@ -55,9 +55,12 @@ public:
     virtual bool shared() const = 0;
     // May peers reach this memory as it is? Threads: any pointer. Processes: the heap of stretto_malloc.
     virtual bool reachable(const void *data, uint64_t bytes) const = 0;
-    // Publishes descriptor and places, waits for all ranks, compares the hashes. Messages of the call may overtake that: then
-    // the first function that waits says what came of it, at the latest leave().
+    // Publishes descriptor and places, waits for all ranks, compares the hashes. On messages it does not wait: what this rank
+    // sends may overtake the others' answers.
     virtual int enter(const Descriptor &, const Place *, int count) = 0;
+    // Waits for them, if enter() has not: before it nothing is to be received or stored, since ranks that differ may send more
+    // than there is room for, and their arguments are to stay as they are.
+    virtual int agree() = 0;
     // The address of a peer's place in this address space; valid between enter and leave.
     virtual void *at(int peer, int place) const = 0;
     // Small operands go with the enter: what this rank has put into carry() before it, peers find in carried(this rank) after

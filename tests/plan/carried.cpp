@@ -1,6 +1,7 @@
 // Small operands go with the enter: a rank may change them as soon as its call has returned, whatever its peers do then.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -77,4 +78,40 @@ TEST_CASE("the root of a broadcast does not wait for the others to have it") {
             }
             CHECK(wrong == 0);
         });
+}
+
+namespace {
+
+std::atomic<bool> first_done{false}, called_again{false};
+thread_local bool slow = false;
+
+// Rank 1's kernel begins when rank 0 has gone on to another call after a failure.
+int dispatch_late(int kernel, void **argv) {
+    for (int i = 0; slow && !called_again && i < 8000; i++)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return dispatch(kernel, argv);
+}
+
+}  // namespace
+
+TEST_CASE("a call on a broken communicator leaves alone what a peer still reads") {
+    Packed program(all_reduce(1, plan::Collective::OneShot));
+    on_ranks(World::Threads, 3, [&](stretto_comm_t *comm) {
+        const int rank = stretto_comm_rank(comm);
+        Floats g(5, float(rank + 1)), out(5);
+        View vg(g.data(), {5}), vout(out.data(), {5}), plan(program.bytes().data(), {int64_t(program.bytes().size())});
+        std::vector<void *> argv = {vg.get(), vout.get()};
+        slow = rank == 1;
+        REQUIRE(stretto_execute_v1(comm, plan, dispatch_late, argv.data()) == 0);
+        CHECK(out[0] == 6);
+        if (rank == 1) return;
+        if (rank == 0) first_done = true;
+        while (!first_done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (rank == 2) argv[0] = nullptr;  // fails, and waits for rank 1 as long as it may
+        for (int i = 0; i < 5; i++) g[i] = 1000;
+        CHECK(stretto_execute_v1(comm, plan, dispatch, argv.data()) != 0);
+        // The other parity, then the one that rank 1 has still to read.
+        for (int call = 0; call < 3; call++) CHECK(stretto_execute_v1(comm, plan, dispatch, argv.data()) != 0);
+        if (rank == 0) called_again = true;
+    });
 }

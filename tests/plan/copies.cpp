@@ -25,6 +25,7 @@ public:
         return t_->enter(d, places, count);
     }
     void *at(int peer, int place) const override { return t_->at(peer, place); }
+    int agree() override { return t_->agree(); }
     void *carry(uint64_t bytes) override { return t_->carry(bytes); }
     const void *carried(int peer, uint64_t bytes) const override { return t_->carried(peer, bytes); }
     int barrier() override { return t_->barrier(); }

@@ -122,6 +122,32 @@ TEST_CASE("scalars and sizes that differ between ranks are an error on every ran
         }
 }
 
+TEST_CASE("where sizes differ nothing of a peer's arrives, and arguments stay as they are") {
+    for (World world : {World::Threads, World::Messages})
+        for (auto [mine, others] : {std::pair<int64_t, int64_t>{9, 100000}, {100000, 9}, {9, 10}}) {
+            Packed gather(all_gather(1, 0)), sums(block_sums(false));
+            on_ranks(world, 2, [&, mine = mine, others = others](stretto_comm_t *comm) {
+                int rank = stretto_comm_rank(comm);
+                int64_t n = rank ? others : mine, lo, hi;
+                stretto_slice(n, rank, 2, &lo, &hi);
+                Floats x(hi - lo, 1), out(n, 5);
+                View vx(x.data(), {hi - lo}, {lo}), vout(out.data(), {n});
+                CHECK(gather(comm, {vx.get(), vout.get()}) == STRETTO_MISMATCH);
+                int64_t wrong = 0;
+                for (int64_t i = 0; i < n; i++) wrong += out[i] != 5;
+                CHECK(wrong == 0);
+                CHECK(out.intact());
+            });
+            on_ranks(world, 2, [&, mine = mine, others = others](stretto_comm_t *comm) {
+                int64_t n = stretto_comm_rank(comm) ? others : mine;
+                Floats x(n, 1), total(1, 5);
+                View vx(x.data(), {n}), vtotal(total.data(), {});
+                CHECK(sums(comm, {vx.get(), vtotal.get()}) == STRETTO_MISMATCH);
+                CHECK(total[0] == 5);
+            });
+        }
+}
+
 TEST_CASE("a kernel that fails is named, on every rank") {
     for (World world : {World::Threads, World::Messages})
         for (int ranks : {1, 2, 3}) {

@@ -43,6 +43,12 @@ TEST_CASE("mpi: ranks that disagree") {
     CHECK(launch(3, "disagree") == from_all(3, {text, "again: " + text}));
 }
 
+TEST_CASE("mpi: ranks that differ in a size receive nothing") {
+    std::string text =
+        "STRETTO_MISMATCH ranks differ in size n of all_gather: rank 0 has 20000, rank 1 has 100000";
+    CHECK(launch(2, "sizes") == from_all(2, {text, "again: " + text}));
+}
+
 TEST_CASE("mpi: a failure reaches ranks that wait for messages and in barriers") {
     std::string text = "STRETTO_KERNEL rank 1 failed in call 3 (adam): kernel 1 returned -14";
     CHECK(launch(3, "fail") == from_all(3, {text, "again: " + text}));

@@ -12,6 +12,7 @@
 #include "collectives/clock.h"
 #include "collectives/comm.h"
 #include "collectives/mpi/stretto_mpi.h"
+#include "tests/plan/plans.h"
 
 using namespace stretto::runtime;
 
@@ -49,6 +50,7 @@ std::string exchange(stretto_comm_t *c) {
         for (int i = 0; i < length; i++) out[size_t(i)] = static_cast<unsigned char>(i * 7 + rank);
         std::vector<Request> requests;
         if (int status = t.enter(call(uint64_t(length)), nullptr, 0)) return text_of(status);
+        if (int status = t.agree()) return text_of(status);
         for (int q = 0; q < ranks; q++) {
             in[size_t(q)].assign(static_cast<size_t>(length), 0);
             requests.push_back(t.receive(q, 5, in[size_t(q)].data(), uint64_t(length)));
@@ -70,13 +72,28 @@ std::string exchange(stretto_comm_t *c) {
 
 std::string disagree(stretto_comm_t *c) {
     int status = c->transport->enter(call(rank == 1 ? 5 : 4), nullptr, 0);
-    return text_of(status ? status : c->transport->leave(false));
+    return text_of(status ? status : c->transport->agree());
+}
+
+// Messages of the wrong length must not be received: they would not fit.
+std::string sizes(stretto_comm_t *c) {
+    stretto::test::Packed gather(stretto::test::all_gather(1, 0));
+    int64_t n = rank == ranks - 1 ? 100000 : 20000, lo, hi;
+    stretto_slice(n, rank, ranks, &lo, &hi);
+    stretto::test::Floats x(hi - lo, 1);
+    std::vector<float> out(size_t(2 * n), 5);
+    stretto::View vx(x.data(), {hi - lo}, {lo}), vout(out.data(), {n});
+    std::string text = text_of(gather(c, {vx.get(), vout.get()}));
+    for (float f : out)
+        if (f != 5) return "something was received";
+    return text;
 }
 
 // Rank 1 fails, rank 0 waits for a message that never comes, the others for a barrier.
 std::string fail(stretto_comm_t *c) {
     Transport &t = *c->transport;
     if (int status = t.enter(call(4), nullptr, 0)) return text_of(status);
+    if (int status = t.agree()) return text_of(status);
     char byte;
     Request r;
     if (rank == 1) return text_of(t.fail(STRETTO_KERNEL, "kernel 1 returned -14"));
@@ -111,6 +128,7 @@ int main(int argc, char **argv) {
     std::string mode = argc > 1 ? argv[1] : "";
     say(mode == "exchange"   ? exchange(c)
         : mode == "disagree" ? disagree(c)
+        : mode == "sizes"    ? sizes(c)
         : mode == "fail"     ? fail(c)
                              : late(c));
     if (mode != "exchange") say("again: " + text_of(stretto_barrier(c)));

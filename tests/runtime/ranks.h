@@ -104,7 +104,7 @@ inline Descriptor hashed(Descriptor d) {
 // Does the call agree with the other ranks'? On messages enter() alone may not know yet.
 inline int agree(runtime::Transport &t, const Descriptor &d) {
     int status = t.enter(d, nullptr, 0);
-    return status ? status : t.leave(false);
+    return status ? status : t.agree();
 }
 
 }  // namespace stretto::test
