@@ -1,4 +1,5 @@
 #include "lang/expand.h"
+#include <cmath>
 #include <limits>
 #include "lang/error.h"
 
@@ -112,10 +113,27 @@ class ExpandFunctions : public IRMutator {
     }
     Expr visit(const LE *x) override { return at_most(mutate(x->a), mutate(x->b)); }
     Expr visit(const GE *x) override { return at_most(mutate(x->b), mutate(x->a)); }
+    // Halide refuses a constant divisor of 0.
+    static Expr quotient(const Expr &a, const Expr &b) {
+        const FloatImm *zero = b.as<FloatImm>();
+        if (!zero || zero->value != 0) return a / b;
+        return a * make_const(a.type(), std::copysign(std::numeric_limits<double>::infinity(), zero->value));
+    }
+    Expr visit(const Div *x) override { return quotient(mutate(x->a), mutate(x->b)); }
+    // Halide 21 converts a float that passes through an integer on its way to a narrower one directly, and then does not
+    // wrap. Going through the bits keeps the integer.
+    Expr visit(const Cast *x) override {
+        Expr v = mutate(x->value);
+        const Cast *inner = v.as<Cast>();
+        const bool integers = !x->type.is_float() && !x->type.is_bool() && !v.type().is_float() && !v.type().is_bool();
+        if (!integers || x->type.bits() >= v.type().bits() || !inner || !inner->value.type().is_float())
+            return cast(x->type, v);
+        return cast(x->type, v & make_const(v.type(), int64_t((uint64_t(1) << x->type.bits()) - 1)));
+    }
     Expr visit(const Mod *x) override {
         Expr a = mutate(x->a), b = mutate(x->b);
         if (!x->type.is_float()) return a % b;
-        return with_names({a, b}, [](auto &x) { return strict_float(x[0] - x[1] * floor(x[0] / x[1])); });
+        return with_names({a, b}, [](auto &x) { return strict_float(x[0] - x[1] * floor(quotient(x[0], x[1]))); });
     }
 };
 

@@ -312,6 +312,7 @@ public:
             }
         });
         Dims dims;
+        const std::string tensor = n.name.substr(0, n.name.find('.'));  // the user's, of one that was hoisted
         for (size_t i = 0; i < names.size(); i++) {
             if (known.count(names[i]))
                 dims.push_back(known[names[i]].first);
@@ -322,7 +323,7 @@ public:
                      "reduce over indices that an operand uses");
             else
                 fail("no operand gives index " + names[i] + " an extent.",
-                     "declare the tensor with its extents: Tensor " + n.name + "{\"" + n.name + "\", type, {extents}}");
+                     "declare the tensor with its extents: Tensor " + tensor + "{\"" + tensor + "\", type, {extents}}");
         }
         return dims;
     }

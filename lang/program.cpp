@@ -164,6 +164,11 @@ class Builder {
             std::string name = top ? user.name : user.name + "." + names[op] + ordinal;
             bool any = *as_const_int(c->args[3]) != 0;
             if (!r.vars.empty()) {  // a contraction
+                // Its extents are those of the tensor it defines, if that is declared.
+                for (auto &v : r.vars) {
+                    size_t d = size_t(std::find(user.vars.begin(), user.vars.end(), v) - user.vars.begin());
+                    if (d < user.dims.size()) r.dims.push_back(user.dims[d]);
+                }
                 if (top && r.vars == user.vars) {
                     r.name = name;
                 } else {

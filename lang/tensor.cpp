@@ -180,6 +180,8 @@ Expr reference(const DefinitionPtr &d, const std::vector<Expr> &indices) {
     }
     std::vector<Expr> args{DefinitionName::make(d)};
     for (auto &i : indices) {
+        if (!i.defined())
+            throw Error("an index of " + d->name + " is an Expr without a value.\nLegal: a Var, or an int Expr");
         if (i.type().is_float())
             throw Error("an index of " + d->name + " is a " + type_name(i.type()) +
                         ".\nLegal: cast<int>(...)");
@@ -195,6 +197,9 @@ DefinitionPtr referenced(const Expr &e) {
 }
 
 void TensorRef::operator=(const Expr &value) const {
+    if (!value.defined())
+        throw Error("the definition of " + d->name + " is an Expr without a value.\nLegal: " + d->name +
+                    "(i, ...) = an Expr of indices, tensors and scalars");
     begin_definition(*d);
     Names vars;
     for (auto &i : indices) {
@@ -334,6 +339,12 @@ IndexReduction::IndexReduction(ReduceOp op, std::vector<Var> over, const Expr &v
     : op(op), over(std::move(over)), value(value), root(root) {
     if (this->over.empty())
         throw Error("a reduction over no index.\nLegal: sum_over(k, ...), sum_over({i, j}, ...)");
+    if (!value.defined())
+        throw Error("a reduction of an Expr without a value.\nLegal: an Expr of indices, tensors and scalars");
+    for (size_t i = 0; i < this->over.size(); i++)
+        for (size_t k = 0; k < i; k++)
+            if (this->over[i].name() == this->over[k].name())
+                throw Error("a reduction over index " + this->over[i].name() + " twice.\nLegal: each index once");
 }
 IndexReduction IndexReduction::blocks(const Var &k) const {
     IndexReduction r = *this;

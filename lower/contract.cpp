@@ -17,11 +17,25 @@ namespace {
 
 bool contains(const Names &v, const std::string &x) { return std::find(v.begin(), v.end(), x) != v.end(); }
 
-// acc op value, in the language's order and rounding.
-Expr accumulate(ReduceOp op, const Expr &acc, const Expr &value) {
+// Is e read from memory, with a conversion at most, or a scalar argument?
+bool is_plain(const Expr &e) {
+    if (const Cast *c = e.as<Cast>()) return is_plain(c->value);
+    const Call *c = e.as<Call>();
+    return e.as<Variable>() || (c && (c->call_type == Call::Halide || c->call_type == Call::Image));
+}
+
+// acc op value, in the language's order and rounding. The product and the sum of a multiply-add are left for LLVM to fuse, and
+// with that to reorder: of `acc + sqrt(x) * sqrt(x)` it makes `acc + x`, though the roots are strict. So a factor that is
+// computed goes through integers, by an exclusive or with `zero`, which is 0 in every call but not known to be.
+Expr accumulate(ReduceOp op, const Expr &acc, const Expr &value, const Expr &zero) {
     const Mul *m = value.as<Mul>();
-    if (op == Sum && m && value.type().is_float()) return acc + strict_float(m->a) * strict_float(m->b);
-    return strict_float(combine(op, acc, value));
+    if (op != Sum || !m || !value.type().is_float()) return strict_float(combine(op, acc, value));
+    auto factor = [&](const Expr &e) {
+        if (is_plain(e)) return strict_float(e);
+        Type bits = Halide::Int(e.type().bits());
+        return reinterpret(e.type(), reinterpret(bits, strict_float(e)) ^ cast(bits, zero));
+    };
+    return acc + factor(m->a) * factor(m->b);
 }
 
 // The indices of a matrix product sum_over(k, a * b): x only in one part, y only in the other.
@@ -70,6 +84,8 @@ class Contraction {
     Type acc_type;
     std::string name;
 
+    Expr zero() const { return lo[0] >> 31; }  // no range begins below 0
+
     std::vector<Var> reversed_vars() const { return {vars.rbegin(), vars.rend()}; }
     // Halide's index order of the pure variables, with some replaced.
     std::vector<Expr> indices(const std::map<std::string, Expr> &replaced, const Expr &k) const {
@@ -110,7 +126,7 @@ public:
         Func acc(name + "_acc");
         auto at = reversed_vars();
         acc(at) = identity_of(op, acc_type);
-        acc(at) = accumulate(op, acc(at), body.expression(n, idx));
+        acc(at) = accumulate(op, acc(at), body.expression(n, idx), zero());
         body.out(at) = round_to(n.type, acc(at));
         int width =
             lanes > 0 ? lanes : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
@@ -155,7 +171,7 @@ public:
         RDom r(lo[K], hi[K] - lo[K], "r");
         acc(args({xi, yi, xo, yo})) = make_zero(acc_type);
         acc(args({xi, yi, xo, yo})) = accumulate(Sum, acc(args({xi, yi, xo, yo})),
-                                                 a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo})));
+                                                 a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo})), zero());
         Expr rx = x - lo[dx], ry = y - lo[dy];
         auto out_at = reversed_vars();
         body.out(out_at) = round_to(n.type, acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));

@@ -181,10 +181,25 @@ class Builder {
                 Type t = accumulator_type(l.graph.at(store.node).type);
                 width = std::max(width, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
             }
-            vectorize(body.out, r[0], width);
+            // Halide 21 compiles such tuples with predicated loads to a let that is read outside of itself. Without vectors of
+            // its own the loop is left to LLVM.
+            const bool tuple_in_place = stores.size() > 1 && in_place;
+            if (!tuple_in_place || !widens_to_64_bits(values)) vectorize(body.out, r[0], width);
         }
         body.append_arguments(list);
         return finish(s, body, list);
+    }
+    static bool widens_to_64_bits(const std::vector<Expr> &values) {
+        struct Widening : Halide::Internal::IRVisitor {
+            using IRVisitor::visit;
+            bool found = false;
+            void visit(const Halide::Internal::Cast *x) override {
+                found |= x->type.bits() == 64 && x->value.type().bits() < 64;
+                IRVisitor::visit(x);
+            }
+        } w;
+        for (auto &v : values) v.accept(&w);
+        return w.found;
     }
 
     // chunk = first ? addend : chunk op addend, for the rank in turn.

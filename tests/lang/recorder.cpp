@@ -58,6 +58,7 @@ TEST_CASE("definitions") {
         d(o.i) = 1.0f;
         o.out(o.j) = d(0) + o.x(o.j);
     });
+    r("a value that is none", [](auto &o) { o.out(o.i) = Expr(); });
     r.check("lang/recorder_definitions");
 }
 
@@ -79,6 +80,9 @@ TEST_CASE("indices") {
     r("a reduction over no index", [](auto &o) { o.out(o.i) = sum_over(std::vector<Var>{}, o.x(o.i)); });
     r("a reduction whose index nothing gives an extent", [](auto &o) { o.out(o.i) = o.x(o.i) * sum_over(o.j, 1.0f); });
     r("blocks of an index that is not reduced", [](auto &o) { o.t() = sum_over({o.j, o.i}, o.w(o.j, o.i)).blocks(o.k); });
+    r("one index twice in a reduction", [](auto &o) { o.out(o.i) = sum_over({o.j, o.j}, o.w(o.j, o.i)); });
+    r("a reduction of no value", [](auto &o) { o.out(o.i) = sum_over(o.j, Expr()); });
+    r("an index that is none", [](auto &o) { o.out(o.i) = o.x(Expr()); });
     r.check("lang/recorder_indices");
 }
 
