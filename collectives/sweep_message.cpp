@@ -18,7 +18,9 @@ public:
         : x_(x), in_(x.instance), stage_(stage), addends_(x.flights.addends), results_(x.flights.results) {}
 
     int run() {
-        if (int status = exchange_whole()) return status;
+        const auto &list = stage_.transfers;
+        if (std::any_of(list.begin(), list.end(), [](const Transfer &t) { return !t.chunked; }))
+            if (int status = exchange_whole()) return status;
         int64_t rounds = 0;
         for (int q = 0; q < in_.ranks; q++) rounds = std::max(rounds, count(q));
         if (int status = post_addends(0)) return status;
