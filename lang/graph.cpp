@@ -99,4 +99,10 @@ std::string to_string(const Graph &g, const Dim &d) {
     return "";
 }
 
+std::string to_string(const Graph &g, const Dims &dims) {
+    std::string s;
+    for (auto &d : dims) s += (s.empty() ? "" : ", ") + to_string(g, d);
+    return s;
+}
+
 }  // namespace stretto

@@ -178,5 +178,6 @@ struct Graph {
 
 // "n", "16", "ranks()"
 std::string to_string(const Graph &, const Dim &);
+std::string to_string(const Graph &, const Dims &);  // "n, m"
 
 }  // namespace stretto

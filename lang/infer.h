@@ -9,7 +9,5 @@ namespace stretto {
 void infer_node(Graph &, NodeId);
 // All nodes in order.
 void infer(Graph &);
-// Results against their arguments: equal layouts, or a replicated value for a local argument.
-void check_results(const Graph &);
 
 }  // namespace stretto

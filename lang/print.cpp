@@ -147,9 +147,7 @@ std::string names(const Names &v) {
 }
 
 std::string extents(const Graph &g, const Dims &dims) {
-    std::string s;
-    for (auto &d : dims) s += (s.empty() ? "" : ", ") + to_string(g, d);
-    return "[" + s + "]";
+    return "[" + to_string(g, dims) + "]";
 }
 
 std::string over(const char *suffix, ReduceOp op, const Names &rvars, const std::string &value) {

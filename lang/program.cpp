@@ -4,6 +4,7 @@
 #include "lang/expand.h"
 #include "lang/infer.h"
 #include "lang/print.h"
+#include "lang/results.h"
 
 namespace stretto {
 
@@ -205,13 +206,8 @@ class Builder {
 
     void check_extents(const std::string &name, const Dims &declared, const Dims &defined) const {
         if (declared == defined) return;
-        auto list = [&](const Dims &dims) {
-            std::string s;
-            for (auto &x : dims) s += (s.empty() ? "" : ", ") + to_string(g, x);
-            return "{" + s + "}";
-        };
-        fail(name + " is declared with the extents " + list(declared) + ", and its definition has " +
-             list(defined) + ".\nLegal: the same extents in both");
+        fail(name + " is declared with the extents {" + to_string(g, declared) + "}, and its definition has {" +
+             to_string(g, defined) + "}.\nLegal: the same extents in both");
     }
 
     // Scalars are arguments; a size that no tensor has is a parameter of the program.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include "lang/infer.h"
 #include "lang/print.h"
+#include "lang/results.h"
 #include "schedule/refuse.h"
 #include "schedule/sweep.h"
 
