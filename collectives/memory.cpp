@@ -152,7 +152,7 @@ void WindowMemory::make_huge(uint64_t begin, uint64_t end) {
     if (first >= last) return;
     madvise(own_ + first, last - first, MADV_HUGEPAGE);
     for (uint64_t i = first; i < last; i += huge_page) {
-        if (i >= begin && madvise(own_ + i, 1, MADV_POPULATE_WRITE) != 0) return;
+        if (i >= begin && !take_pages(own_ + i, 1)) return;
         if (madvise(own_ + i, huge_page, MADV_COLLAPSE) != 0 && i >= begin) return;  // none to be had, or no such kernel
     }
 }

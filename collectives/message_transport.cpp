@@ -173,8 +173,6 @@ int MessageTransport::exchange(int to, int from, int tag, const void *out, void 
 int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
     if (status_) return broken();
     descriptor_ = descriptor;
-    sequence_ = descriptor.sequence;
-    name_.assign(descriptor.name, strnlen(descriptor.name, sizeof descriptor.name));
     barriers_ = 0;
     inside_ = true;
     known_ = {descriptor.hash, 1};
@@ -202,13 +200,14 @@ int MessageTransport::agree() {
             continue;
         }
         step_ = 0;
-        if (!known_.same) return mismatch(descriptor_);
+        if (!known_.same) return mismatch();
     }
     return status_ ? broken() : STRETTO_OK;
 }
 
 // Everybody is here and knows that descriptors differ: all exchange them and build the same text.
-int MessageTransport::mismatch(const Descriptor &mine) {
+int MessageTransport::mismatch() {
+    const Descriptor &mine = descriptor_;
     std::vector<Descriptor> all(static_cast<size_t>(ranks_));
     std::vector<Request> requests;
     all[size_t(rank_)] = mine;
@@ -226,8 +225,8 @@ int MessageTransport::mismatch(const Descriptor &mine) {
 }
 
 int MessageTransport::barrier() {
-    barriers_++;
     if (int status = agree()) return status;
+    barriers_++;
     if (int status = poll()) return status;
     for (int step = 1, round = 0; step < ranks_; step *= 2, round++) {
         char out = 0, in;
@@ -238,18 +237,14 @@ int MessageTransport::barrier() {
 }
 
 int MessageTransport::leave(bool wait) {
-    int status = agree();
-    if (!status && wait) status = barrier();
+    int status = wait ? barrier() : agree();
     inside_ = false;
     return status;
 }
 
 // ---- failure
 
-std::string MessageTransport::place_in_call() const {
-    std::string text = "call " + std::to_string(sequence_) + " (" + name_ + ")";
-    return barriers_ ? text + ", barrier " + std::to_string(barriers_) : text;
-}
+std::string MessageTransport::place_in_call() const { return place_text(descriptor_, barriers_); }
 
 int MessageTransport::fail(int status, const char *text) {
     return report(status, "rank " + std::to_string(rank_) + " failed" +

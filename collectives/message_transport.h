@@ -78,7 +78,7 @@ private:
     bool test_all(Request *requests, int count, bool *done);
     void tell();
     int exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes);
-    int mismatch(const Descriptor &mine);
+    int mismatch();
     int report(int status, const std::string &text);
     int break_with(int status, const std::string &text);
     int broken();
@@ -102,11 +102,9 @@ private:
     struct Told {
         uint64_t hash, same;
     } known_{}, told_{}, heard_{};
-    Descriptor descriptor_;
+    Descriptor descriptor_;  // of the call under way
     Request telling_[2];
     int step_ = 0, round_ = 0;  // of telling; step_ 0: they agree
-    std::string name_;          // of the call under way
-    uint32_t sequence_ = 0;
     int barriers_ = 0;
 };
 

@@ -80,6 +80,11 @@ std::string name_of(const Descriptor &d) {
 
 }  // namespace
 
+std::string place_text(const Descriptor &call, int barriers) {
+    std::string text = "call " + std::to_string(call.sequence) + " (" + name_of(call) + ")";
+    return barriers ? text + ", barrier " + std::to_string(barriers) : text;
+}
+
 std::string rank_list(const std::vector<int> &ranks) {
     std::string text = ranks.size() == 1 ? "rank " : "ranks ";
     for (size_t i = 0; i < ranks.size();) {

@@ -1,4 +1,4 @@
-// The text for ranks that do not agree on what they call.
+// Texts about calls: where a rank is in one, and in what ranks that do not agree differ.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,6 +12,9 @@ namespace stretto::runtime {
 //     ranks differ in size n of adam: rank 1 has 409598, ranks 0, 2-3 have 409600
 // names: this rank's, or null, and fields are numbered. Every rank builds the same text.
 std::string mismatch_text(const std::vector<const Descriptor *> &ranks, const CallNames *names);
+
+// "call 3 (adam)", "call 3 (adam), barrier 1": where in a call a rank is.
+std::string place_text(const Descriptor &call, int barriers);
 
 // "rank 2", "ranks 0, 2-3".
 std::string rank_list(const std::vector<int> &ranks);

@@ -42,10 +42,7 @@ std::string seconds_text(double seconds) {
 
 // "call 12 (adam), barrier 2"
 std::string SharedTransport::place_in_call() const {
-    const Descriptor &d = page(rank()).descriptor[parity_];
-    std::string text = "call " + std::to_string(d.sequence) + " (" +
-                       std::string(d.name, strnlen(d.name, sizeof d.name)) + ")";
-    return barriers_ ? text + ", barrier " + std::to_string(barriers_) : text;
+    return place_text(page(rank()).descriptor[parity_], barriers_);
 }
 
 // Has the peer's process ended? kill(pid, 0) would call a zombie alive; threads are never seen to

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <climits>
 
 #include "clock.h"

@@ -188,6 +188,10 @@ class Simulation {
         intervals.emplace_back();
         for (int call = 0; call < calls; call++) {
             const int parity = call & 1;
+            auto wait = [&] {
+                intervals.emplace_back();
+                call_of_interval_[int(intervals.size()) - 1] = call;
+            };
             caller(rank, false, intervals.back());
             for (size_t b = 0; b < in.buffers.size(); b++) {
                 if (in.buffers[b].carried < 0) continue;
@@ -199,19 +203,12 @@ class Simulation {
                 a.stores = true;
                 intervals.back().push_back(a);
             }
-            intervals.emplace_back();  // enter
-            call_of_interval_[int(intervals.size()) - 1] = call;
+            wait();  // enter
             for (size_t s = 0; s < in.stages.size(); s++) {
-                if (in.stages[s].barrier) {
-                    intervals.emplace_back();
-                    call_of_interval_[int(intervals.size()) - 1] = call;
-                }
+                if (in.stages[s].barrier) wait();
                 stage(rank, int(s), parity, intervals.back());
             }
-            if (in.leave) {
-                intervals.emplace_back();
-                call_of_interval_[int(intervals.size()) - 1] = call;
-            }
+            if (in.leave) wait();
         }
         caller(rank, true, intervals.back());
     }
