@@ -46,8 +46,9 @@ public:
         if (!x.alone() && t_.shared())
             if (int status = t_.poll()) return status;
         if (int status = place(x, argv)) return status;
-        if (int status = scalars(x, argv)) return status;
+        if (!x.alone() && !t_.shared()) carry_on_messages(x);
         if (int status = enter(x, argv)) return status;
+        if (int status = scalars(x, argv)) return status;
         if (int status = check_requires(x, argv)) return status;
         if (int status = stages(x)) return status;
         copy_out(x, argv);
@@ -141,7 +142,7 @@ private:
             copy_in(x, argv);
         }
         if (in.carried_bytes) {
-            uint8_t *operands = static_cast<uint8_t *>(t_.carry(in.carried_bytes));
+            uint8_t *operands = static_cast<uint8_t *>(t_.carry(in.rank, in.carried_bytes));
             for (size_t b = 0; b < in.buffers.size(); b++)
                 if (in.buffers[b].carried >= 0)
                     memcpy(operands + in.buffers[b].carried, in.base(in.rank, int(b)), in.buffers[b].own.bytes());

@@ -68,6 +68,7 @@ public:
             s.barrier = shared_ && (two_phase ? s.plan->barrier_two_phase : s.plan->barrier_one_shot);
         in.leave = shared_ && (two_phase ? p.leave_two_phase : p.leave_one_shot);
         carry();
+        carry_messages();
         describe();
         in.hosts.assign(p.arguments.size(), nullptr);
         return true;
@@ -173,6 +174,35 @@ private:
         for (auto &[buffer, offset] : offsets) in.buffers[size_t(buffer)].carried = int(offset);
         in.carried_bytes = end;
         in.leave = false;
+    }
+
+    void carry_messages() {
+        auto &carried = in.carried_messages;
+        for (int q = 0; q < in.ranks; q++) {
+            carried.out_bytes.push_back(first_messages(in.rank, q, q, &carried.out));
+            carried.in_bytes.push_back(first_messages(q, in.rank, q, &carried.in));
+        }
+    }
+
+    // What the first stage sends first from one rank to another: whole operands, addends of the first chunk. Returns how many
+    // bytes that is; 0 if they do not go with the enter.
+    uint64_t first_messages(int from, int to, int peer, std::vector<CarriedMessages::Operand> *list) {
+        if (!messages_ || from == to || in.stages.empty()) return 0;
+        auto &stage = in.stages.front();
+        std::vector<CarriedMessages::Operand> operands;
+        uint64_t end = 0;
+        for (size_t i = 0; i < stage.transfers.size(); i++) {
+            auto &t = stage.transfers[i];
+            if (!t.from(from) || (t.chunked && stage.count(to) == 0)) continue;
+            Box region = t.chunked ? stage.piece(to, 0) : geometry_of(t.buffer, from).box();
+            Geometry g = packed(region, in.buffers[size_t(t.buffer)].own.element);
+            if (!g.bytes()) continue;
+            operands.push_back({peer, i, region, g, round_up(end)});
+            end = operands.back().at + g.bytes();
+        }
+        if (end > uint64_t(carried_message_bytes)) return 0;
+        list->insert(list->end(), operands.begin(), operands.end());
+        return end;
     }
 
     // ---- scalars

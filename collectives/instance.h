@@ -79,6 +79,26 @@ struct StageInstance {
     bool sends_results = false;       // some store goes to all, and there are others
     bool streamed = false;
     uint64_t bytes_loaded = 0, bytes_stored = 0;  // from and to peers' memory
+
+    // Pieces of its region that a rank computes one after the other. Block sums are one element each.
+    int64_t count(int rank) const { return block_loop < 0 ? chunks[size_t(rank)].count() : last_block - first_block; }
+    Box piece(int rank, int64_t i) const {
+        if (block_loop < 0) return chunks[size_t(rank)].at(i);
+        return regions[size_t(plan->loops[size_t(block_loop)].range() == plan::Range::OwnBlock ? rank : i)];
+    }
+};
+
+// On messages: what the first stage sends first goes with the enter, where that is little.
+struct CarriedMessages {
+    struct Operand {
+        int peer = 0;
+        size_t transfer = 0;
+        Box region;
+        Geometry packed;
+        uint64_t at = 0;
+    };
+    std::vector<Operand> out, in;
+    std::vector<uint64_t> out_bytes, in_bytes;  // by peer; 0: nothing goes with it
 };
 
 struct Instance {
@@ -91,6 +111,7 @@ struct Instance {
     std::deque<StageInstance> stages;
     bool leave = false;          // a barrier at the end
     uint64_t carried_bytes = 0;  // if not 0, operands go with the enter and no buffer is published
+    CarriedMessages carried_messages;
     uint64_t arena_bytes = 0, published_bytes = 0;
 
     // Scalars: values, 0-d views on them, and the scalar kernel's arguments after those of the caller.

@@ -26,8 +26,8 @@ struct Mailbox {
 class LoopbackOperation final : public Operation {
 public:
     LoopbackOperation(Mailbox &box, int peer, bool sends, int from, int tag, void *data,
-                      uint64_t bytes)
-        : Operation(peer, sends), from_(from), tag_(tag), box_(box), data_(data), bytes_(bytes) {
+                      uint64_t bytes, uint64_t *length)
+        : Operation(peer, sends), from_(from), tag_(tag), box_(box), data_(data), bytes_(bytes), length_(length) {
         std::lock_guard<std::mutex> lock(box_.mutex);
         auto &partners = sends ? box_.receives : box_.sends;
         auto partner = std::find_if(partners.begin(), partners.end(),
@@ -37,8 +37,10 @@ public:
             return;
         }
         LoopbackOperation &send = sends ? *this : **partner, &receive = sends ? **partner : *this;
-        State state = send.bytes_ == receive.bytes_ ? Done : Failed;
-        if (state == Done && send.bytes_) memcpy(receive.data_, send.data_, send.bytes_);
+        bool fits = receive.length_ ? send.bytes_ <= receive.bytes_ : send.bytes_ == receive.bytes_;
+        State state = fits ? Done : Failed;
+        if (fits && send.bytes_) memcpy(receive.data_, send.data_, send.bytes_);
+        if (fits && receive.length_) *receive.length_ = send.bytes_;
         send.others_ = receive.bytes_;
         receive.others_ = send.bytes_;
         (*partner)->state_.store(state, std::memory_order_release);
@@ -71,6 +73,7 @@ private:
     Mailbox &box_;
     void *const data_;
     const uint64_t bytes_;
+    uint64_t *const length_;
     uint64_t others_ = 0;  // bytes of the partner
     std::atomic<State> state_{Pending};
 };
@@ -85,11 +88,11 @@ public:
 protected:
     Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) override {
         return new LoopbackOperation((*boxes_)[size_t(peer)], peer, true, rank(), tag,
-                                     const_cast<void *>(data), bytes);
+                                     const_cast<void *>(data), bytes, nullptr);
     }
-    Operation *start_receive(int peer, int tag, void *data, uint64_t bytes) override {
+    Operation *start_receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) override {
         return new LoopbackOperation((*boxes_)[size_t(rank())], peer, false, peer, tag, data,
-                                     bytes);
+                                     bytes, length);
     }
 
 private:

@@ -14,11 +14,9 @@
 namespace stretto::runtime {
 namespace {
 
-// A round of the all-to-all agreement has a tag of its own, so that two calls in a row cannot be
-// confused.
 enum Tags {
     enter_tag = most_user_tags,
-    barrier_tag = enter_tag + 32,
+    barrier_tag,  // and one a round
     descriptor_tag = barrier_tag + 32,
     note_tag
 };
@@ -37,7 +35,7 @@ void sleep_in_proportion(double waited) {
 }  // namespace
 
 MessageTransport::MessageTransport(int rank, int ranks, const Settings &settings, bool spin)
-    : rank_(rank), ranks_(ranks), settings_(settings), spins_(spin ? spins : 0) {}
+    : rank_(rank), ranks_(ranks), settings_(settings), spins_(spin ? spins : 0), peers_(size_t(ranks)) {}
 
 void MessageTransport::close() {
     drop_all();
@@ -74,8 +72,12 @@ Request MessageTransport::send(int peer, int tag, const void *data, uint64_t byt
 }
 
 Request MessageTransport::receive(int peer, int tag, void *data, uint64_t bytes) {
+    return receive(peer, tag, data, bytes, nullptr);
+}
+
+Request MessageTransport::receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) {
     if (status_) return {};
-    Operation *op = track(start_receive(peer, tag, data, bytes));
+    Operation *op = track(start_receive(peer, tag, data, bytes, length));
     if (!op) fail(STRETTO_SYSTEM, std::string(last_error()).c_str());
     return {op};
 }
@@ -167,42 +169,50 @@ int MessageTransport::exchange(int to, int from, int tag, const void *out, void 
     return progress(both, 2, true);
 }
 
-// In round k each rank tells the rank 2^k further on what it knows of itself and the ranks before
-// it: after log2 P rounds everybody knows of everybody whether all hashes are equal. The first
-// round is begun here, the rest is done by agree().
+void *MessageTransport::carry(int peer, uint64_t bytes) {
+    peers_[size_t(peer)].carry_bytes = bytes;
+    return peers_[size_t(peer)].told.carried;
+}
+
+const void *MessageTransport::carried(int peer, uint64_t bytes) const {
+    const Peer &p = peers_[size_t(peer)];
+    return p.heard_bytes == sizeof(uint64_t) + bytes ? p.heard.carried : nullptr;
+}
+
+// Each tells each, as stages send each other their operands: so those can go with it, and nobody hears of a third rank only
+// when a second one has run. No message is longer than there is room for, whatever ranks disagree on.
 int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
     if (status_) return broken();
+    // Who has been away for long finds what the others told it, though they may have given up since.
+    if (rough_seconds_now() - left_ > settings_.timeout / 4)
+        if (int status = poll()) return status;
     descriptor_ = descriptor;
     barriers_ = 0;
     inside_ = true;
-    known_ = {descriptor.hash, 1};
-    step_ = ranks_ > 1;
-    round_ = 0;
-    if (step_) tell();
+    agreed_ = false;
+    telling_.clear();
+    for (int i = 1; i < ranks_; i++) {
+        int q = (rank_ + i) % ranks_;
+        Peer &p = peers_[size_t(q)];
+        p.told.hash = descriptor.hash;
+        telling_.push_back(send(q, enter_tag, &p.told.hash, sizeof(uint64_t) + p.carry_bytes));
+        p.carry_bytes = 0;
+    }
+    for (int i = 1; i < ranks_; i++) {
+        int q = (rank_ + ranks_ - i) % ranks_;
+        Peer &p = peers_[size_t(q)];
+        telling_.push_back(receive(q, enter_tag, &p.heard.hash, short_bytes, &p.heard_bytes));
+    }
     return status_ ? broken() : STRETTO_OK;
-}
-
-void MessageTransport::tell() {
-    int to = (rank_ + step_) % ranks_, from = (rank_ + ranks_ - step_) % ranks_;
-    told_ = known_;
-    telling_[0] = send(to, enter_tag + round_, &told_, sizeof told_);
-    telling_[1] = receive(from, enter_tag + round_, &heard_, sizeof heard_);
 }
 
 int MessageTransport::agree() {
-    while (step_) {
-        if (int status = progress(telling_, 2, true)) return status;
-        known_.same &= heard_.same & uint64_t(heard_.hash == known_.hash);
-        round_++;
-        step_ *= 2;
-        if (step_ < ranks_) {
-            tell();
-            continue;
-        }
-        step_ = 0;
-        if (!known_.same) return mismatch();
-    }
-    return status_ ? broken() : STRETTO_OK;
+    if (agreed_) return status_ ? broken() : STRETTO_OK;
+    if (int status = progress(telling_.data(), int(telling_.size()), true)) return status;
+    agreed_ = true;
+    for (int q = 0; q < ranks_; q++)
+        if (q != rank_ && peers_[size_t(q)].heard.hash != descriptor_.hash) return mismatch();
+    return STRETTO_OK;
 }
 
 // Everybody is here and knows that descriptors differ: all exchange them and build the same text.
@@ -239,6 +249,7 @@ int MessageTransport::barrier() {
 int MessageTransport::leave(bool wait) {
     int status = wait ? barrier() : agree();
     inside_ = false;
+    left_ = rough_seconds_now();
     return status;
 }
 
@@ -271,7 +282,7 @@ int MessageTransport::report(int status, const std::string &text) {
     };
     for (double begin = seconds_now(); seconds_now() - begin < note_patience;) {
         if (!others || taken(others))
-            others.reset(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note)));
+            others.reset(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note), nullptr));
         notes_.erase(std::remove_if(notes_.begin(), notes_.end(), taken), notes_.end());
         if (notes_.empty()) break;
         sleep_in_proportion(seconds_now() - begin);
@@ -284,7 +295,7 @@ int MessageTransport::poll() {
     if (status_) return broken();
     if (ranks_ == 1) return STRETTO_OK;
     if (!notice_) {
-        notice_ = track(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note)));
+        notice_ = track(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note), nullptr));
         if (!notice_) return break_with(STRETTO_SYSTEM, last_error());
     }
     switch (notice_->test()) {

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "clock.h"
 #include "memory.h"
 #include "settings.h"
 #include "transport.h"
+#include "tuning.h"
 
 namespace stretto::runtime {
 
@@ -38,8 +40,8 @@ public:
     bool reachable(const void *, uint64_t bytes) const final { return bytes == 0; }
     int enter(const Descriptor &, const Place *, int count) final;
     void *at(int, int) const final { return nullptr; }
-    void *carry(uint64_t) final { return nullptr; }
-    const void *carried(int, uint64_t) const final { return nullptr; }
+    void *carry(int peer, uint64_t bytes) final;
+    const void *carried(int peer, uint64_t bytes) const final;
     int agree() final;
     int barrier() final;
     int leave(bool wait) final;
@@ -56,10 +58,11 @@ protected:
     // spin: every rank of this host has a core of its own, so waiting need not give it away.
     MessageTransport(int rank, int ranks, const Settings &settings, bool spin);
 
-    // What a network provides. Null: it failed, with the text set. peer may be any_peer in
-    // start_receive.
+    // What a network provides. Null: it failed, with the text set. peer may be any_peer in start_receive. What comes has to be
+    // of that length; with `length` it may be shorter, at most short_bytes, and *length says how long it is.
+    static constexpr uint64_t short_bytes = carried_message_bytes + sizeof(uint64_t);
     virtual Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) = 0;
-    virtual Operation *start_receive(int peer, int tag, void *data, uint64_t bytes) = 0;
+    virtual Operation *start_receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) = 0;
 
     // To be called first in a destructor, while the network is there.
     void close();
@@ -72,11 +75,21 @@ private:
         char text[1020];
     };
 
+    // What ranks tell each other as they enter, and what goes with it.
+    struct alignas(64) Enter {
+        uint64_t unused[7], hash;  // so that what follows is aligned
+        uint8_t carried[carried_message_bytes];
+    };
+    struct Peer {
+        Enter told, heard;
+        uint64_t carry_bytes = 0, heard_bytes = 0;  // heard_bytes with the hash
+    };
+
     Operation *track(Operation *);
+    Request receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length);
     void drop(Operation *);
     void drop_all();
     bool test_all(Request *requests, int count, bool *done);
-    void tell();
     int exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes);
     int mismatch();
     int report(int status, const std::string &text);
@@ -97,14 +110,12 @@ private:
     std::vector<std::unique_ptr<Operation>> notes_;  // this rank's, not yet taken
     int status_ = 0;                                 // of the first failure
     std::string text_;
-    bool inside_ = false;  // between enter and leave
-    // What ranks have told each other since enter, until they agree.
-    struct Told {
-        uint64_t hash, same;
-    } known_{}, told_{}, heard_{};
+    bool inside_ = false;    // between enter and leave
     Descriptor descriptor_;  // of the call under way
-    Request telling_[2];
-    int step_ = 0, round_ = 0;  // of telling; step_ 0: they agree
+    std::vector<Peer> peers_;
+    std::vector<Request> telling_;  // until all agree
+    bool agreed_ = true;
+    double left_ = rough_seconds_now();  // when this rank was last in a call
     int barriers_ = 0;
 };
 

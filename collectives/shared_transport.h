@@ -37,7 +37,7 @@ public:
     int enter(const Descriptor &, const Place *, int count) override;
     void *at(int peer, int place) const override;
     int agree() override { return 0; }
-    void *carry(uint64_t bytes) override { return operands(rank(), int(enters_ & 1), bytes); }
+    void *carry(int, uint64_t bytes) override { return operands(rank(), int(enters_ & 1), bytes); }
     const void *carried(int peer, uint64_t bytes) const override { return operands(peer, parity_, bytes); }
     int barrier() override;
     int leave(bool wait) override;

@@ -1,9 +1,10 @@
 // Loads from and stores to peers as messages. Matched by (peer, tag) in order, so all ranks post them in one order: chunk
 // by chunk, in a chunk transfer by transfer. Nobody waits for a message that its sender has not posted: addends of chunk
 // c + 1 are posted before those of chunk c are waited for, results of chunk c before those of chunk c - window + 1 are. What
-// is sent first overtakes the agreement on the call; nothing is received or computed before it.
+// is sent first goes with the enter, or overtakes the agreement on the call; nothing is received or computed before that.
 #include <algorithm>
 
+#include "copy.h"
 #include "flight.h"
 #include "sweep.h"
 
@@ -19,10 +20,11 @@ public:
 
     int run() {
         const auto &list = stage_.transfers;
+        for (auto &shown : shown_) shown.assign(list.size() * size_t(in_.ranks), nullptr);
         if (std::any_of(list.begin(), list.end(), [](const Transfer &t) { return !t.chunked; }))
             if (int status = exchange_whole()) return status;
         int64_t rounds = 0;
-        for (int q = 0; q < in_.ranks; q++) rounds = std::max(rounds, count(q));
+        for (int q = 0; q < in_.ranks; q++) rounds = std::max(rounds, stage_.count(q));
         if (int status = post_addends(0)) return status;
         for (int64_t c = 0; c < rounds; c++) {
             if (int status = post_addends(c + 1)) return status;
@@ -45,21 +47,17 @@ private:
     Instance &in_;
     StageInstance &stage_;
     Flight *addends_, *results_;
-    // By parity: what was received for the chunk, transfer by transfer and source by source.
-    std::vector<uint8_t *> shown_[2];
+    // By parity: what was received for the chunk, by transfer and source.
+    std::vector<const uint8_t *> shown_[2];
+    bool agreed_ = false;
 
-    bool blocks() const { return stage_.block_loop >= 0; }
+    const uint8_t *&shown(int64_t c, const Transfer &t, int source) {
+        return shown_[c % 2][size_t(&t - stage_.transfers.data()) * size_t(in_.ranks) + size_t(source)];
+    }
+    bool is_first() const { return &stage_ == &in_.stages.front(); }
+    bool goes_with_enter(int q) const { return is_first() && in_.carried_messages.out_bytes[size_t(q)]; }
+    bool comes_with_enter(int q) const { return is_first() && in_.carried_messages.in_bytes[size_t(q)]; }
 
-    // Chunks that a rank computes. Block sums are one element each.
-    int64_t count(int rank) const {
-        if (!blocks()) return stage_.chunks[size_t(rank)].count();
-        return stage_.last_block - stage_.first_block;
-    }
-    Box region(int rank, int64_t c) const {
-        if (!blocks()) return stage_.chunks[size_t(rank)].at(c);
-        return stage_.regions[size_t(
-            stage_.plan->loops[size_t(stage_.block_loop)].range() == plan::Range::OwnBlock ? rank : c)];
-    }
     template <class F>
     void for_peers(F f) {
         for (int i = 1; i < in_.ranks; i++) f((in_.rank + i) % in_.ranks);
@@ -85,16 +83,38 @@ private:
         return g;
     }
 
+    int agree() {
+        if (agreed_) return STRETTO_OK;
+        if (int status = x_.transport().agree()) return status;
+        agreed_ = true;
+        if (!is_first()) return STRETTO_OK;
+        for (auto &operand : in_.carried_messages.in) {
+            const uint64_t bytes = in_.carried_messages.in_bytes[size_t(operand.peer)];
+            auto *data = static_cast<const uint8_t *>(x_.transport().carried(operand.peer, bytes));
+            if (!data) {
+                return fail(x_, STRETTO_SYSTEM,
+                            "rank " + std::to_string(operand.peer) + " sent other operands than the plan has");
+            }
+            data += operand.at;
+            Transfer &t = stage_.transfers[operand.transfer];
+            if (t.chunked) shown(0, t, operand.peer) = data;
+            else
+                for (View *v : t.views[size_t(operand.peer)]) v->buffer.host = const_cast<uint8_t *>(data);  // loaded only
+        }
+        return STRETTO_OK;
+    }
+
     // Operands of which not only the region of a chunk is read.
     int exchange_whole() {
         Flight &flight = x_.flights.whole;
         flight.clear();
         for_transfers(false, [&](const Transfer &t, const Geometry &own, int q) {
-            if (t.from(in_.rank)) flight.send(q, whole_tag, in_.base(in_.rank, t.buffer), own, own.box());
+            if (t.from(in_.rank) && !goes_with_enter(q))
+                flight.send(q, whole_tag, in_.base(in_.rank, t.buffer), own, own.box());
         });
-        if (int status = x_.transport().agree()) return status;
+        if (int status = agree()) return status;
         for_transfers(false, [&](const Transfer &t, const Geometry &, int q) {
-            if (!t.from(q)) return;
+            if (!t.from(q) || comes_with_enter(q)) return;
             uint8_t *to = x_.arena + t.offsets[size_t(q)];
             Geometry g = geometry(t.buffer, q);
             flight.receive(q, whole_tag, to, g, g.box());
@@ -105,39 +125,35 @@ private:
 
     int post_addends(int64_t c) {
         Flight &flight = addends_[c % 2];
-        std::vector<uint8_t *> &shown = shown_[c % 2];
         flight.clear();
-        shown.clear();
         for_transfers(true, [&](const Transfer &t, const Geometry &own, int q) {
-            if (t.from(in_.rank) && c < count(q))
-                flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, region(q, c));
+            if (t.from(in_.rank) && c < stage_.count(q) && !(c == 0 && goes_with_enter(q)))
+                flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, stage_.piece(q, c));
         });
-        if (int status = x_.transport().agree()) return status;
+        if (int status = agree()) return status;
         for_transfers(true, [&](const Transfer &t, const Geometry &own, int q) {
-            if (!t.from(q) || c >= count(in_.rank)) return;
-            uint64_t bytes = uint64_t(region(in_.rank, c).elements()) * uint64_t(own.element);
-            shown.push_back(flight.receive(q, addend_tag, bytes));
+            if (!t.from(q) || c >= stage_.count(in_.rank) || (c == 0 && comes_with_enter(q))) return;
+            uint64_t bytes = uint64_t(stage_.piece(in_.rank, c).elements()) * uint64_t(own.element);
+            shown(c, t, q) = flight.receive(q, addend_tag, bytes);
         });
         return STRETTO_OK;
     }
 
     void show_addends(int64_t c) {
-        if (c >= count(in_.rank)) return;
-        size_t next = 0;
+        if (c >= stage_.count(in_.rank)) return;
         for (auto &t : stage_.transfers) {
             if (!t.chunked) continue;
-            Geometry g = packed(region(in_.rank, c), in_.buffers[size_t(t.buffer)].own.element);
+            Geometry g = packed(stage_.piece(in_.rank, c), in_.buffers[size_t(t.buffer)].own.element);
             for_peers([&](int q) {
                 if (!t.from(q)) return;
-                uint8_t *data = shown_[c % 2][next++];
-                for (View *v : t.views[size_t(q)]) v->show(g, data);
+                for (View *v : t.views[size_t(q)]) v->show(g, const_cast<uint8_t *>(shown(c, t, q)));  // loaded only
             });
         }
     }
 
     int compute_chunk(int64_t c) {
-        if (c >= count(in_.rank)) return STRETTO_OK;
-        return compute(x_, stage_, region(in_.rank, c), blocks() ? stage_.first_block + int(c) : 0);
+        if (c >= stage_.count(in_.rank)) return STRETTO_OK;
+        return compute(x_, stage_, stage_.piece(in_.rank, c), stage_.block_loop < 0 ? 0 : stage_.first_block + int(c));
     }
 
     // After the addends of the chunk have left: its results may come back to where those were.
@@ -148,8 +164,8 @@ private:
             const Geometry &own = in_.buffers[size_t(store.buffer)].own;
             uint8_t *base = in_.base(in_.rank, store.buffer);
             for_peers([&](int q) {
-                if (c < count(in_.rank)) flight.send(q, result_tag, base, own, region(in_.rank, c));
-                if (c < count(q)) flight.receive(q, result_tag, base, own, region(q, c));
+                if (c < stage_.count(in_.rank)) flight.send(q, result_tag, base, own, stage_.piece(in_.rank, c));
+                if (c < stage_.count(q)) flight.receive(q, result_tag, base, own, stage_.piece(q, c));
             });
         }
     }
@@ -158,5 +174,21 @@ private:
 }  // namespace
 
 int run_on_messages(Execution &x, StageInstance &stage) { return MessageSweep(x, stage).run(); }
+
+void carry_on_messages(Execution &x) {
+    Instance &in = x.instance;
+    uint8_t *data = nullptr;
+    int peer = -1;
+    for (auto &operand : in.carried_messages.out) {
+        if (operand.peer != peer) {
+            peer = operand.peer;
+            data = static_cast<uint8_t *>(x.transport().carry(peer, in.carried_messages.out_bytes[size_t(peer)]));
+        }
+        int buffer = in.stages.front().transfers[operand.transfer].buffer;
+        copy_box(data + operand.at, operand.packed, in.base(in.rank, buffer), in.buffers[size_t(buffer)].own,
+                 operand.region);
+        x.comm.stats.bytes_sent += operand.packed.bytes();
+    }
+}
 
 }  // namespace stretto::runtime

@@ -63,10 +63,11 @@ public:
     virtual int agree() = 0;
     // The address of a peer's place in this address space; valid between enter and leave.
     virtual void *at(int peer, int place) const = 0;
-    // Small operands go with the enter: what this rank has put into carry() before it, peers find in carried(this rank) after
-    // it, and for as long as they are in that call, so that nobody has to wait before this rank goes on. The same number of
-    // bytes, at most carried_bytes, on all ranks; 8-byte aligned. Only on shared memory.
-    virtual void *carry(uint64_t bytes) = 0;
+    // Small operands go with the enter: what this rank has put into carry(q) before it, rank q finds in carried(this rank) once
+    // they agree, for as long as it is in that call: nobody has to wait before this rank goes on. On shared memory all peers
+    // find the same, whichever is named: as many bytes on all ranks, at most carried_bytes; 8-byte aligned. On messages each
+    // finds its own, at most carried_message_bytes; aligned to cache lines; null when not so many have come.
+    virtual void *carry(int peer, uint64_t bytes) = 0;
     virtual const void *carried(int peer, uint64_t bytes) const = 0;
     // All ranks' earlier loads and stores are done before anybody's later ones.
     virtual int barrier() = 0;

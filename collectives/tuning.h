@@ -18,6 +18,9 @@ constexpr int64_t message_bytes = 256 << 10;
 // Bytes of operands that go with an enter: who is waited for is then read at once, and nobody waits at the end.
 constexpr int64_t carried_bytes = 4 << 10;
 
+// The same in a message, with what else it holds: MPI libraries send so much at once (mpi/stretto_mpi.cpp), whole cache lines.
+constexpr int64_t carried_message_bytes = 62 * 64;
+
 // Bytes of an all-reduce on shared memory that is done in one shot, every rank loading all addends: it is over as soon as
 // all have come. Two phases compute less, and alone were faster from 2 KiB on, 1.3 times there and 1.5 times at 4 KiB. Where
 // a later stage of the program reads the result they wait once more, and were 1.4 times slower at 4 KiB [2 ranks on 2 cores].

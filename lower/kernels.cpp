@@ -36,6 +36,11 @@ namespace {
 // More outputs than that are not worth their compile time: ranks of one host are more than its cores soon.
 constexpr int most_stored_to = 4;
 
+// A sweep waits for memory or for dividers, no less in wider registers; and a core that computes in 64-byte registers now and
+// then slows down for some microseconds [a step of 4 KB on messages took 1.1 times as long, one rank alone too]. Not where
+// it stores to peers: whole cache lines leave the store buffer in half the time [1.3 times as fast at 64 KB].
+constexpr int sweep_bytes = 32;
+
 // May the executor store it to every rank? Of an all-reduce, when that is carried in two phases.
 bool to_all(const Stage &s, const StageStore &store) {
     return store.all || (s.collective && s.algorithm != Algorithm::OneShot);
@@ -120,6 +125,12 @@ class Builder {
     int lanes(const Stage &s, const Type &t) const {
         return s.vectorize > 0 ? s.vectorize : target.natural_vector_size(t);
     }
+    // Of a loop over elements, at most sweep_bytes wide. 16-bit floats are computed in 32 bits.
+    int sweep_lanes(const Stage &s, const Type &t, bool to_peers) const {
+        Type computed = t.bits() < 32 ? Halide::Int(32) : t;
+        int most = sweep_bytes / computed.bytes();
+        return s.vectorize > 0 || to_peers ? lanes(s, computed) : std::min(lanes(s, computed), most);
+    }
     void vectorize(Func f, const RVar &r, int width) const {
         if (width <= 1) return;
         RVar outer("outer"), inner("inner");
@@ -179,7 +190,7 @@ class Builder {
             int width = 0;  // of the narrowest float: the others take two vectors
             for (auto &store : s.stores) {
                 Type t = accumulator_type(l.graph.at(store.node).type);
-                width = std::max(width, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
+                width = std::max(width, sweep_lanes(s, t, peers > 0));
             }
             // Halide 21 compiles such tuples with predicated loads to a let that is read outside of itself. Without vectors of
             // its own the loop is left to LLVM.
@@ -221,7 +232,7 @@ class Builder {
             body.out() = Halide::undef(t);
         sum = strict_float(select(first != 0, x, combine(reduce_op_of(n), so_far, x)));
         so_far = sum;
-        if (D) vectorize(body.out, r[0], lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
+        if (D) vectorize(body.out, r[0], sweep_lanes(s, t, false));
         body.append_arguments(list);
         auto p = std::make_unique<plan::PeerSumT>();
         p->type = plan_type(t);

@@ -33,8 +33,8 @@ int set_mpi_error(const char *what, int code) {
 class MpiOperation final : public Operation {
 public:
     MpiOperation(MPI_Comm comm, int peer, bool sends, int tag, char *data, uint64_t bytes,
-                 uint64_t largest_piece, double *cancel_until)
-        : Operation(peer, sends), cancel_until_(cancel_until) {
+                 uint64_t *length, uint64_t largest_piece, double *cancel_until)
+        : Operation(peer, sends), length_(length), cancel_until_(cancel_until) {
         int other = peer == any_peer ? MPI_ANY_SOURCE : peer;
         for (uint64_t begin = 0; begin < bytes || begin == 0; begin += largest_piece) {
             int count = int(std::min(bytes - begin, largest_piece));
@@ -104,7 +104,8 @@ private:
         }
         if (!flag) return Pending;
         if (!sends) MPI_Get_count(&status, MPI_BYTE, &count);
-        if (count == p.count) return Done;
+        if (length_) *length_ = uint64_t(count);  // a longer one MPI refuses
+        if (length_ || count == p.count) return Done;
         set_error(STRETTO_SYSTEM, "%d bytes were sent where %d are expected", count, p.count);
         return Failed;
     }
@@ -122,6 +123,7 @@ private:
     Piece first_;  // most messages have no other, and need no memory for it
     std::vector<Piece> more_;
     int code_ = MPI_SUCCESS;
+    uint64_t *const length_;
     double *const cancel_until_;
 };
 
@@ -144,10 +146,11 @@ public:
 protected:
     Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) override {
         auto *from = const_cast<char *>(static_cast<const char *>(data));
-        return new MpiOperation(comm_, peer, true, tag, from, bytes, piece(bytes), &cancel_until_);
+        return new MpiOperation(comm_, peer, true, tag, from, bytes, nullptr, piece(bytes), &cancel_until_);
     }
-    Operation *start_receive(int peer, int tag, void *data, uint64_t bytes) override {
-        return new MpiOperation(comm_, peer, false, tag, static_cast<char *>(data), bytes, piece(bytes),
+    Operation *start_receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) override {
+        static_assert(short_bytes <= eager_bytes, "a message of unknown length is one piece");
+        return new MpiOperation(comm_, peer, false, tag, static_cast<char *>(data), bytes, length, piece(bytes),
                                 &cancel_until_);
     }
 

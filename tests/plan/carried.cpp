@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "comm.h"
+#include "instance.h"
 #include "tests/plan/plans.h"
 #include "tuning.h"
 
@@ -78,6 +79,70 @@ TEST_CASE("the root of a broadcast does not wait for the others to have it") {
             }
             CHECK(wrong == 0);
         });
+}
+
+namespace {
+
+// Bytes that go from rank 0 with the enter, by peer.
+std::vector<uint64_t> with_enter(const plan::PlanT &plan, std::vector<void *> argv, int ranks) {
+    runtime::Program program;
+    program.plan = plan;
+    runtime::Shape shape;
+    std::string error;
+    REQUIRE(runtime::read_shape(program.plan, argv.data(), &shape, &error));
+    auto instance = runtime::prepare(program, shape, argv.data(), 0, ranks, false, &error);
+    REQUIRE(instance);
+    return instance->carried_messages.out_bytes;
+}
+
+}  // namespace
+
+TEST_CASE("on messages small operands go with the enter, each peer's own, and may change once the call has returned") {
+    constexpr int64_t most_floats = runtime::carried_message_bytes / int64_t(sizeof(float));
+    Packed sum(all_reduce(1, plan::Collective::TwoPhase)), scatter(reduce_scatter(1, 0)), gather(all_gather(1, 0));
+    for (int ranks : {2, 3, 4, 5, 8})
+        for (int64_t n : {int64_t(1), int64_t(ranks - 1), int64_t(100), ranks * most_floats - 1, ranks * most_floats,
+                          ranks * most_floats + 1, ranks * most_floats + ranks}) {
+            INFO(ranks << " ranks, n = " << n);
+            on_ranks(World::Messages, ranks, [&](stretto_comm_t *comm) {
+                const int rank = stretto_comm_rank(comm);
+                int64_t lo, hi, wrong = 0;
+                stretto_slice(n, rank, ranks, &lo, &hi);
+                Floats g(n), out(n), slice(hi - lo);
+                View vg(g.data(), {n}), vout(out.data(), {n}), vslice(slice.data(), {hi - lo}, {lo});
+                for (int round = 0; round < 12; round++) {
+                    for (int64_t i = 0; i < n; i++) g[i] = value(rank, i + round);
+                    be_late(rank, round);
+                    REQUIRE(sum(comm, {vg.get(), vout.get()}) == 0);
+                    for (int64_t i = 0; i < n; i++) wrong += out[i] != sum_of_values(ranks, i + round);
+                    for (int64_t i = 0; i < n; i++) g[i] = value(rank, 3 * i + round);
+                    REQUIRE(scatter(comm, {vg.get(), vslice.get()}) == 0);
+                    for (int64_t i = 0; i < n; i++) g[i] = -1e30f;
+                    for (int64_t i = lo; i < hi; i++) wrong += slice[i - lo] != sum_of_values(ranks, 3 * i + round);
+                    REQUIRE(gather(comm, {vslice.get(), vout.get()}) == 0);
+                    for (int64_t i = lo; i < hi; i++) slice[i - lo] = -1e30f;
+                    for (int64_t i = 0; i < n; i++) wrong += out[i] != sum_of_values(ranks, 3 * i + round);
+                }
+                CHECK(wrong == 0);
+                CHECK((g.intact() && out.intact() && slice.intact()));
+                stretto_stats stats;
+                REQUIRE(stretto_get_stats(comm, &stats) == 0);
+                // Of each sum, and of a scatter and a gather together: the addends of the others' slices, own results to all.
+                CHECK(stats.bytes_sent == uint64_t(12 * 2 * 4 * ((n - (hi - lo)) + (ranks - 1) * (hi - lo))));
+            });
+        }
+
+    // Rank 1's slice is the longer one where the length is odd.
+    std::vector<float> memory(size_t(4 * most_floats));
+    auto bytes_of = [&](int64_t n) {
+        View vg(memory.data(), {n}), vout(memory.data() + 2 * most_floats, {n});
+        return with_enter(all_reduce(1, plan::Collective::TwoPhase), {vg.get(), vout.get()}, 2);
+    };
+    const auto limit = uint64_t(runtime::carried_message_bytes);
+    CHECK(bytes_of(1) == std::vector<uint64_t>{0, 4});
+    CHECK(bytes_of(3) == std::vector<uint64_t>{0, 8});
+    CHECK(bytes_of(2 * most_floats) == std::vector<uint64_t>{0, limit});
+    CHECK(bytes_of(2 * most_floats + 1) == std::vector<uint64_t>{0, 0});
 }
 
 namespace {

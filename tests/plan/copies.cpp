@@ -26,7 +26,7 @@ public:
     }
     void *at(int peer, int place) const override { return t_->at(peer, place); }
     int agree() override { return t_->agree(); }
-    void *carry(uint64_t bytes) override { return t_->carry(bytes); }
+    void *carry(int peer, uint64_t bytes) override { return t_->carry(peer, bytes); }
     const void *carried(int peer, uint64_t bytes) const override { return t_->carried(peer, bytes); }
     int barrier() override { return t_->barrier(); }
     int leave(bool wait) override { return t_->leave(wait); }

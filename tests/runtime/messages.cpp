@@ -1,9 +1,11 @@
 // Messages are matched by peer and tag in order; a request is done when its buffer is free.
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <numeric>
 
 #include "ranks.h"
+#include "tuning.h"
 
 using namespace stretto::test;
 using stretto::runtime::Request;
@@ -98,4 +100,52 @@ TEST_CASE("messages: after a failure no receive writes any more") {
         CHECK(r.text == "rank 0 failed: no");
     }
     CHECK(std::string(buffer) == "before");
+}
+
+TEST_CASE("messages: each peer's operands come with the enter, of any length up to the limit") {
+    constexpr uint64_t most = stretto::runtime::carried_message_bytes;
+    for (int ranks : {2, 3, 5}) {
+        CAPTURE(ranks);
+        World world(ranks, World::Messages);
+        auto results = world.each([&](int rank, stretto_comm_t *c) {
+            Transport &t = *c->transport;
+            // Nothing goes with the first, and what went with an earlier one does not come again.
+            for (uint64_t bytes : {uint64_t(0), uint64_t(1), uint64_t(1000), most - uint64_t(ranks), uint64_t(0)}) {
+                auto length = [&](int from, int to) { return bytes ? bytes + uint64_t((from + 2 * to) % ranks) : 0; };
+                for (int q = 0; q < ranks; q++)
+                    if (q != rank && bytes) memset(t.carry(q, length(rank, q)), 16 * rank + q + 1, length(rank, q));
+                if (int status = agree(t, hashed(describe(uint32_t(bytes))))) return result_of(status);
+                for (int q = 0; q < ranks; q++) {
+                    if (q == rank) continue;
+                    const uint64_t n = length(q, rank);
+                    auto *data = static_cast<const unsigned char *>(t.carried(q, n));
+                    if (!data || reinterpret_cast<uintptr_t>(data) % 64) return Result{1, "no operands"};
+                    for (uint64_t i = 0; i < n; i++)
+                        if (data[i] != 16 * q + rank + 1) return Result{1, "a wrong byte"};
+                    if (t.carried(q, n + 1)) return Result{1, "operands of another length"};
+                }
+                if (int status = t.leave(false)) return result_of(status);
+            }
+            return Result{};
+        });
+        for (Result &r : results) {
+            CHECK(r.status == 0);
+            CHECK(r.text == "");
+        }
+    }
+}
+
+TEST_CASE("messages: ranks that differ tell each other, whatever goes with the enter") {
+    World world(3, World::Messages);
+    auto results = world.each([](int rank, stretto_comm_t *c) {
+        Transport &t = *c->transport;
+        if (rank == 1) memset(t.carry(0, 2000), 1, 2000), memset(t.carry(2, 8), 1, 8);
+        Descriptor d = describe(3);
+        d.sizes[0] += uint64_t(rank == 1);
+        return result_of(agree(t, hashed(d)));
+    });
+    for (Result &r : results) {
+        CHECK(r.status == STRETTO_MISMATCH);
+        CHECK(r.text == results[0].text);
+    }
 }
