@@ -1,6 +1,7 @@
 #include "lang/program.h"
 #include <algorithm>
 #include <set>
+#include "lang/check_expression.h"
 #include "lang/expand.h"
 #include "lang/infer.h"
 #include "lang/print.h"
@@ -103,6 +104,8 @@ class Builder {
 
     void collect(const DefinitionPtr &d) {
         if (!visited.insert(d.get()).second) return;
+        if (d->declared) check_declared_type(*d, g.program);
+        if (!d->anonymous) check_expression(d->value, "the definition of " + d->name, g.program);
         if (!d->defined) {
             if (!d->argument)
                 fail(d->name + " is not defined.\nLegal: " + d->name + "(i, ...) = ... or " + d->name +
@@ -315,6 +318,7 @@ public:
                 x.high = a.range->second;
             }
             if (!a.scalar) {
+                check_declared_type(*a.definition, g.program);
                 x.dims = dims_of(*a.definition);
                 x.layout = a.definition->layout;
                 int d = x.layout.sliced_dimension();
@@ -345,7 +349,10 @@ public:
             if (names.count(s))
                 fail("an argument and a size are both called " + s + ".\nLegal: a name of its own for each");
         for (auto &a : arguments) {
-            if (a.update && *a.update) collect(*a.update);
+            if (a.update && *a.update) {
+                check_expression((*a.update)->value, "the update of " + a.name, g.program);
+                collect(*a.update);
+            }
             if (a.access == Access::Output) {
                 if (!a.definition->defined)
                     fail("output " + a.name + " is not defined.\nLegal: " + a.name + "(...) = ...");
@@ -380,6 +387,7 @@ public:
     }
 
     void add(const Requirement &r) {
+        check_expression(r.condition, "require(..., \"" + r.text + "\")", g.program);
         if (!r.condition.type().is_bool())
             fail("require(..., \"" + r.text + "\"): the condition is a " + type_name(r.condition.type()) +
                  ".\nLegal: a comparison, as in beta < 1");

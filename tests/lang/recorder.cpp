@@ -59,6 +59,21 @@ TEST_CASE("definitions") {
         o.out(o.j) = d(0) + o.x(o.j);
     });
     r("a value that is none", [](auto &o) { o.out(o.i) = Expr(); });
+    r("types that no tensor can have", [](auto &o) { o.out(o.i) = cast<float>(Halide::cast(Halide::Int(24), o.x(o.i))); });
+    r("an argument of a type that no tensor can have", [](auto &o) {
+        Input<Tensor> y{"y", Halide::Float(32, 4), {o.n}};
+        Program{"prog", {y, o.out}};
+    });
+    auto nested = [](Expr e, int times) {
+        for (int k = 0; k < times; k++) e = e * 0.5f + 1.0f;
+        return e;
+    };
+    r("operations nested too deeply", [&](auto &o) { o.out(o.i) = nested(o.x(o.i), 5000); });
+    r("whole-tensor operators nested too deeply", [](auto &o) {
+        Tensor sum = o.x + o.p;
+        for (int k = 0; k < 1200; k++) sum = Tensor(sum + o.p);
+        update(o.p, sum);
+    });
     r.check("lang/recorder_definitions");
 }
 
