@@ -9,7 +9,7 @@ namespace {
 int call(Execution &x, const StageInstance &stage, const KernelCall &kernel) {
     int code = x.dispatch(kernel.kernel, const_cast<void **>(kernel.argv.data()));
     if (code == 0) return STRETTO_OK;
-    std::string said = take_kernel_error();
+    std::string said = in_program_terms(x.program.plan, take_kernel_error());
     return fail(x, STRETTO_KERNEL,
                 "kernel " + std::to_string(kernel.kernel) + " of stage " + stage_name(*stage.plan) +
                     " returned " + std::to_string(code) + (said.empty() ? "" : ": " + said));

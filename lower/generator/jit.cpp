@@ -1,5 +1,6 @@
 #include "lower/generator/jit.h"
 #include <cstring>
+#include "collectives/kernel_error.h"
 #include "lang/error.h"
 #include "lang/print.h"
 
@@ -124,7 +125,7 @@ void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
         argv[i] = &buffers[i];
     }
     int status = execute(c.get(), argv.data());
-    std::string said = take_kernel_error();
+    std::string said = runtime::in_program_terms(contents->plan, take_kernel_error());
     if (status == STRETTO_KERNEL && !said.empty())
         throw RuntimeError(
             status, std::string(stretto_status_name(status)) + ": " + stretto_last_error() + ": " + said);

@@ -16,6 +16,20 @@ struct Beyond : Generator<Beyond> {
 };
 STRETTO_REGISTER_GENERATOR(Beyond, beyond)
 
+// The same in a matrix, for a row that is not there.
+struct BeyondRows : Generator<BeyondRows> {
+    Size n{"n"};
+    Var i{"i"}, j{"j"};
+    Input<Tensor> w{"w", f32, {4, n}, partial(Sum)};
+    Output<Tensor> out{"out", f32, {4, n}};
+    Tensor sum{"sum"};
+    void algorithm() {
+        sum = all_reduce(w);
+        out(j, i) = sum(j + 1, i);
+    }
+};
+STRETTO_REGISTER_GENERATOR(BeyondRows, beyond_rows)
+
 // One of everything that a caller passes: a matrix, slices of it, a size that no whole dimension carries.
 struct Shapes : Generator<Shapes> {
     Size n{"n"}, rows{"rows"};
