@@ -36,10 +36,10 @@ namespace {
 // More outputs than that are not worth their compile time: ranks of one host are more than its cores soon.
 constexpr int most_stored_to = 4;
 
-// A sweep waits for memory or for dividers, no less in wider registers; and a core that computes in 64-byte registers now and
-// then slows down for some microseconds [a step of 4 KB on messages took 1.1 times as long, one rank alone too]. Not where
-// it stores to peers: whole cache lines leave the store buffer in half the time [1.3 times as fast at 64 KB].
-constexpr int sweep_bytes = 32;
+// A core that computes in 64-byte registers now and then slows down for some microseconds: loops over no more elements than
+// that compute in 32 bytes [a step of 4 KB on messages took 1.1 times as long otherwise, one rank alone too]. Not where they
+// store to peers, as whole cache lines leave the store buffer in half the time [1.3 times as fast at 64 KB].
+constexpr int few_elements = 1024, few_elements_bytes = 32;
 
 // May the executor store it to every rank? Of an all-reduce, when that is carried in two phases.
 bool to_all(const Stage &s, const StageStore &store) {
@@ -125,16 +125,18 @@ class Builder {
     int lanes(const Stage &s, const Type &t) const {
         return s.vectorize > 0 ? s.vectorize : target.natural_vector_size(t);
     }
-    // Of a loop over elements, at most sweep_bytes wide. 16-bit floats are computed in 32 bits.
-    int sweep_lanes(const Stage &s, const Type &t, bool to_peers) const {
-        Type computed = t.bits() < 32 ? Halide::Int(32) : t;
-        int most = sweep_bytes / computed.bytes();
-        return s.vectorize > 0 || to_peers ? lanes(s, computed) : std::min(lanes(s, computed), most);
-    }
-    void vectorize(Func f, const RVar &r, int width) const {
-        if (width <= 1) return;
-        RVar outer("outer"), inner("inner");
-        f.update().split(r, outer, inner, width, TailStrategy::GuardWithIf).vectorize(inner);
+    // The innermost of the loops.
+    void vectorize(Func f, const Stage &s, const RDom &r, const Loops &loops, bool to_peers, int width) const {
+        auto split = [&](Halide::Stage stage, int lanes) {
+            if (lanes <= 1) return;
+            RVar outer("outer"), inner("inner");
+            stage.split(r[0], outer, inner, lanes, TailStrategy::GuardWithIf).vectorize(inner);
+        };
+        Expr elements = Halide::cast<int64_t>(1);
+        for (size_t d = 0; d < loops.lo.size(); d++) elements *= Halide::cast<int64_t>(loops.hi[d] - loops.lo[d]);
+        int few = width * few_elements_bytes / std::max(1, target.natural_vector_size(Halide::UInt(8)));
+        if (s.vectorize == 0 && !to_peers && few < width) split(f.update().specialize(elements <= few_elements), few);
+        split(f.update(), width);
     }
     static std::vector<Var> pure_vars(size_t count) {
         std::vector<Var> v;
@@ -190,12 +192,12 @@ class Builder {
             int width = 0;  // of the narrowest float: the others take two vectors
             for (auto &store : s.stores) {
                 Type t = accumulator_type(l.graph.at(store.node).type);
-                width = std::max(width, sweep_lanes(s, t, peers > 0));
+                width = std::max(width, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
             }
             // Halide 21 compiles such tuples with predicated loads to a let that is read outside of itself. Without vectors of
             // its own the loop is left to LLVM.
             const bool tuple_in_place = stores.size() > 1 && in_place;
-            if (!tuple_in_place || !widens_to_64_bits(values)) vectorize(body.out, r[0], width);
+            if (!tuple_in_place || !widens_to_64_bits(values)) vectorize(body.out, s, r, loops, peers > 0, width);
         }
         body.append_arguments(list);
         return finish(s, body, list);
@@ -232,7 +234,7 @@ class Builder {
             body.out() = Halide::undef(t);
         sum = strict_float(select(first != 0, x, combine(reduce_op_of(n), so_far, x)));
         so_far = sum;
-        if (D) vectorize(body.out, r[0], sweep_lanes(s, t, false));
+        if (D) vectorize(body.out, s, r, loops, false, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
         body.append_arguments(list);
         auto p = std::make_unique<plan::PeerSumT>();
         p->type = plan_type(t);
