@@ -373,6 +373,7 @@ private:
         t.chunked = elementwise(s, to, buffer);
         t.views.resize(size_t(in.ranks));
         t.offsets.resize(size_t(in.ranks));
+        for (auto &chunks : t.chunks) chunks.resize(size_t(in.ranks));
         for (int q = 0; q < in.ranks && !t.chunked; q++) {
             if (q == in.rank || !t.from(q)) continue;
             t.offsets[size_t(q)] = in.arena_bytes;

@@ -57,6 +57,7 @@ struct Transfer {
     bool chunked = false;
     std::vector<std::vector<View *>> views;  // by source: those that show what it sent
     std::vector<uint64_t> offsets;           // in the arena, by source, when not chunked
+    std::vector<const uint8_t *> chunks[2];  // what has come for a chunk, by its parity and by source
     bool from(int rank) const { return source < 0 || source == rank; }
 };
 

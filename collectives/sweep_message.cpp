@@ -20,7 +20,6 @@ public:
 
     int run() {
         const auto &list = stage_.transfers;
-        for (auto &shown : shown_) shown.assign(list.size() * size_t(in_.ranks), nullptr);
         if (std::any_of(list.begin(), list.end(), [](const Transfer &t) { return !t.chunked; }))
             if (int status = exchange_whole()) return status;
         int64_t rounds = 0;
@@ -47,13 +46,8 @@ private:
     Instance &in_;
     StageInstance &stage_;
     Flight *addends_, *results_;
-    // By parity: what was received for the chunk, by transfer and source.
-    std::vector<const uint8_t *> shown_[2];
     bool agreed_ = false;
 
-    const uint8_t *&shown(int64_t c, const Transfer &t, int source) {
-        return shown_[c % 2][size_t(&t - stage_.transfers.data()) * size_t(in_.ranks) + size_t(source)];
-    }
     bool is_first() const { return &stage_ == &in_.stages.front(); }
     bool goes_with_enter(int q) const { return is_first() && in_.carried_messages.out_bytes[size_t(q)]; }
     bool comes_with_enter(int q) const { return is_first() && in_.carried_messages.in_bytes[size_t(q)]; }
@@ -97,9 +91,11 @@ private:
             }
             data += operand.at;
             Transfer &t = stage_.transfers[operand.transfer];
-            if (t.chunked) shown(0, t, operand.peer) = data;
-            else
-                for (View *v : t.views[size_t(operand.peer)]) v->buffer.host = const_cast<uint8_t *>(data);  // loaded only
+            if (t.chunked) {
+                t.chunks[0][size_t(operand.peer)] = data;
+                continue;
+            }
+            for (View *v : t.views[size_t(operand.peer)]) v->buffer.host = const_cast<uint8_t *>(data);  // loaded only
         }
         return STRETTO_OK;
     }
@@ -131,10 +127,10 @@ private:
                 flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, stage_.piece(q, c));
         });
         if (int status = agree()) return status;
-        for_transfers(true, [&](const Transfer &t, const Geometry &own, int q) {
+        for_transfers(true, [&](Transfer &t, const Geometry &own, int q) {
             if (!t.from(q) || c >= stage_.count(in_.rank) || (c == 0 && comes_with_enter(q))) return;
             uint64_t bytes = uint64_t(stage_.piece(in_.rank, c).elements()) * uint64_t(own.element);
-            shown(c, t, q) = flight.receive(q, addend_tag, bytes);
+            t.chunks[c % 2][size_t(q)] = flight.receive(q, addend_tag, bytes);
         });
         return STRETTO_OK;
     }
@@ -146,7 +142,8 @@ private:
             Geometry g = packed(stage_.piece(in_.rank, c), in_.buffers[size_t(t.buffer)].own.element);
             for_peers([&](int q) {
                 if (!t.from(q)) return;
-                for (View *v : t.views[size_t(q)]) v->show(g, const_cast<uint8_t *>(shown(c, t, q)));  // loaded only
+                auto *data = const_cast<uint8_t *>(t.chunks[c % 2][size_t(q)]);  // loaded only
+                for (View *v : t.views[size_t(q)]) v->show(g, data);
             });
         }
     }

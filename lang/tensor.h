@@ -297,7 +297,8 @@ public:
     IndexReduction(ReduceOp op, std::vector<Var> over, const Expr &value, bool root = false);
     // The index whose blocks are summed apart.
     IndexReduction blocks(const Var &k) const;
-    // Any order of the additions is legal: faster, within gamma(N-1) * sum|addend|, the same from run to run.
+    // Any order of the additions is legal, within gamma(N-1) * sum|addend| and the same from run to run: for schedules that
+    // change it.
     IndexReduction any_order() const;
     operator Expr() const;
 };
