@@ -77,6 +77,10 @@ Request MessageTransport::receive(int peer, int tag, void *data, uint64_t bytes)
 
 Request MessageTransport::receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) {
     if (status_) return {};
+    if (bytes > short_bytes) {
+        received_much_ = true;
+        if (look_if_late()) return {};
+    }
     Operation *op = track(start_receive(peer, tag, data, bytes, length));
     if (!op) fail(STRETTO_SYSTEM, std::string(last_error()).c_str());
     return {op};
@@ -170,6 +174,7 @@ int MessageTransport::exchange(int to, int from, int tag, const void *out, void 
 }
 
 void *MessageTransport::carry(int peer, uint64_t bytes) {
+    if (status_) return nullptr;  // the last may still be on its way
     peers_[size_t(peer)].carry_bytes = bytes;
     return peers_[size_t(peer)].told.carried;
 }
@@ -183,9 +188,7 @@ const void *MessageTransport::carried(int peer, uint64_t bytes) const {
 // when a second one has run. No message is longer than there is room for, whatever ranks disagree on.
 int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
     if (status_) return broken();
-    // Who has been away for long finds what the others told it, though they may have given up since.
-    if (rough_seconds_now() - left_ > settings_.timeout / 4)
-        if (int status = poll()) return status;
+    if (int status = look_if_late()) return status;
     descriptor_ = descriptor;
     barriers_ = 0;
     inside_ = true;
@@ -248,8 +251,10 @@ int MessageTransport::barrier() {
 
 int MessageTransport::leave(bool wait) {
     int status = wait ? barrier() : agree();
+    // Long messages may have been sent from where they are in the memory of a rank that has failed since, and gone on.
+    if (!status && received_much_) status = look_for_notes(2);
+    received_much_ = false;
     inside_ = false;
-    left_ = rough_seconds_now();
     return status;
 }
 
@@ -305,6 +310,21 @@ int MessageTransport::poll() {
     }
     incoming_->text[sizeof incoming_->text - 1] = 0;
     return break_with(incoming_->status, incoming_->text);
+}
+
+// Who has been away for long, in a kernel or between calls, finds what the others told it, though they may have given up
+// since: their arguments are not to be read any more.
+int MessageTransport::look_if_late() {
+    const double now = rough_seconds_now(), away = now - looked_;
+    looked_ = now;
+    return away > settings_.timeout / 4 ? look_for_notes(8) : STRETTO_OK;
+}
+
+// More than once, as other messages may be in front of a note.
+int MessageTransport::look_for_notes(int times) {
+    int status = STRETTO_OK;
+    for (int i = 0; !status && i < times; i++) status = poll();
+    return status;
 }
 
 int MessageTransport::break_with(int status, const std::string &text) {

@@ -93,6 +93,8 @@ private:
     int exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes);
     int mismatch();
     int report(int status, const std::string &text);
+    int look_if_late();
+    int look_for_notes(int times);
     int break_with(int status, const std::string &text);
     int broken();
     std::string place_in_call() const;
@@ -115,7 +117,8 @@ private:
     std::vector<Peer> peers_;
     std::vector<Request> telling_;  // until all agree
     bool agreed_ = true;
-    double left_ = rough_seconds_now();  // when this rank was last in a call
+    bool received_much_ = false;           // in the call under way
+    double looked_ = rough_seconds_now();  // when this rank last cared whether the others still wait
     int barriers_ = 0;
 };
 

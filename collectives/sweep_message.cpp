@@ -180,6 +180,7 @@ void carry_on_messages(Execution &x) {
         if (operand.peer != peer) {
             peer = operand.peer;
             data = static_cast<uint8_t *>(x.transport().carry(peer, in.carried_messages.out_bytes[size_t(peer)]));
+            if (!data) return;  // enter() says why
         }
         int buffer = in.stages.front().transfers[operand.transfer].buffer;
         copy_box(data + operand.at, operand.packed, in.base(in.rank, buffer), in.buffers[size_t(buffer)].own,

@@ -66,7 +66,8 @@ public:
     // Small operands go with the enter: what this rank has put into carry(q) before it, rank q finds in carried(this rank) once
     // they agree, for as long as it is in that call: nobody has to wait before this rank goes on. On shared memory all peers
     // find the same, whichever is named: as many bytes on all ranks, at most carried_bytes; 8-byte aligned. On messages each
-    // finds its own, at most carried_message_bytes; aligned to cache lines; null when not so many have come.
+    // finds its own, at most carried_message_bytes; aligned to cache lines; carry() is null after a failure, carried() when
+    // not so many have come.
     virtual void *carry(int peer, uint64_t bytes) = 0;
     virtual const void *carried(int peer, uint64_t bytes) const = 0;
     // All ranks' earlier loads and stores are done before anybody's later ones.

@@ -20,7 +20,10 @@ extern "C" {
 
 /* Collective over `mpi`, between MPI_Init and MPI_Finalize. The communicator works on a duplicate of
  * its own, so its messages cannot meet the application's. Free it before MPI_Finalize. One thread at
- * a time may use it; more than one in the process need MPI_THREAD_MULTIPLE. */
+ * a time may use it; more than one in the process need MPI_THREAD_MULTIPLE.
+ *
+ * MPI cannot take back what it has begun to send: after a call that failed although its arguments were
+ * right (a peer late or lost) keep tensors of more than 4 KB until MPI_Finalize, or abort. */
 int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm);
 
 #ifdef __cplusplus

@@ -145,6 +145,21 @@ TEST_CASE("on messages small operands go with the enter, each peer's own, and ma
     CHECK(bytes_of(2 * most_floats + 1) == std::vector<uint64_t>{0, 0});
 }
 
+TEST_CASE("a call on a broken communicator sends nothing, and counts nothing") {
+    Packed sum(all_reduce(1, plan::Collective::TwoPhase));
+    on_ranks(World::Messages, 2, [&](stretto_comm_t *comm) {
+        Floats g(100, 1), out(100);
+        View vg(g.data(), {100}), vout(out.data(), {100});
+        REQUIRE(sum(comm, {vg.get(), vout.get()}) == 0);
+        REQUIRE(sum(comm, {stretto_comm_rank(comm) ? nullptr : vg.get(), vout.get()}) == STRETTO_INVALID);
+        stretto_stats before, after;
+        REQUIRE(stretto_get_stats(comm, &before) == 0);
+        for (int call = 0; call < 3; call++) CHECK(sum(comm, {vg.get(), vout.get()}) == STRETTO_INVALID);
+        REQUIRE(stretto_get_stats(comm, &after) == 0);
+        CHECK(after.bytes_sent == before.bytes_sent);
+    });
+}
+
 namespace {
 
 std::atomic<bool> first_done{false}, computing{false}, called_again{false};

@@ -54,6 +54,17 @@ TEST_CASE("mpi: a failure reaches ranks that wait for messages and in barriers")
     CHECK(launch(3, "fail") == from_all(3, {text, "again: " + text}));
 }
 
+TEST_CASE("mpi: who comes after the others have given up is told, though all they sent before is there") {
+    for (int ranks : {2, 3}) {
+        std::vector<std::string> lines = launch(ranks, "slow", {{"STRETTO_TIMEOUT", "0.6"}});
+        CHECK(lines.size() == size_t(2 * ranks));
+        for (const std::string &line : lines) {
+            CAPTURE(line);
+            CHECK(line.find("rank 1 has not answered within 0.6 s (STRETTO_TIMEOUT)") != std::string::npos);
+        }
+    }
+}
+
 TEST_CASE("mpi: the deadline, and waiting that costs little") {
     std::vector<std::string> lines = launch(3, "late", {{"STRETTO_TIMEOUT", "0.6"}});
     REQUIRE(lines.size() == 6);

@@ -112,6 +112,16 @@ std::string late(stretto_comm_t *c) {
                       : text_of(status);
 }
 
+// Rank 1 is late because its last call took it past the others' deadline in the next one.
+std::string slow(stretto_comm_t *c) {
+    Transport &t = *c->transport;
+    if (int status = t.enter(call(4), nullptr, 0)) return text_of(status);
+    if (int status = t.agree()) return text_of(status);
+    if (rank == 1) sleep_microseconds(1'500'000);
+    if (int status = t.leave(false)) return text_of(status);
+    return text_of(stretto_barrier(c));
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -130,6 +140,7 @@ int main(int argc, char **argv) {
         : mode == "disagree" ? disagree(c)
         : mode == "sizes"    ? sizes(c)
         : mode == "fail"     ? fail(c)
+        : mode == "slow"     ? slow(c)
                              : late(c));
     if (mode != "exchange") say("again: " + text_of(stretto_barrier(c)));
     stretto_comm_free(c);
