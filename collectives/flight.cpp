@@ -9,14 +9,18 @@ namespace stretto::runtime {
 void Flight::send(int peer, Tag tag, const uint8_t *base, const Geometry &g, const Box &region) {
     uint64_t bytes = uint64_t(region.elements()) * uint64_t(g.element);
     if (!bytes) return;
-    const uint8_t *data = base + g.offset(region);
-    if (!contiguous(g, region)) {
-        uint8_t *copy = take(bytes);
-        copy_box(copy, packed(region, g.element), base, g, region);
-        data = copy;
-    }
+    send(peer, tag, contiguous(g, region) ? base + g.offset(region) : copy(base, g, region), bytes);
+}
+
+void Flight::send(int peer, Tag tag, const uint8_t *data, uint64_t bytes) {
     requests_.push_back(comm_->transport->send(peer, tag, data, bytes));
     comm_->stats.bytes_sent += bytes;
+}
+
+const uint8_t *Flight::copy(const uint8_t *base, const Geometry &g, const Box &region) {
+    uint8_t *data = take(uint64_t(region.elements()) * uint64_t(g.element));
+    copy_box(data, packed(region, g.element), base, g, region);
+    return data;
 }
 
 void Flight::receive(int peer, Tag tag, uint8_t *base, const Geometry &g, const Box &region) {

@@ -21,6 +21,10 @@ public:
 
     // The region of a buffer, from the buffer itself where it lies in one piece there. `base`: its first element.
     void send(int peer, Tag tag, const uint8_t *base, const Geometry &g, const Box &region);
+    void send(int peer, Tag tag, const uint8_t *data, uint64_t bytes);
+
+    // A copy of the region, densely, valid until clear().
+    const uint8_t *copy(const uint8_t *base, const Geometry &g, const Box &region);
 
     // Into the buffer, at once or when the flight is waited for.
     void receive(int peer, Tag tag, uint8_t *base, const Geometry &g, const Box &region);

@@ -7,6 +7,7 @@
 #include "copy.h"
 #include "flight.h"
 #include "sweep.h"
+#include "tuning.h"
 
 namespace stretto::runtime {
 namespace {
@@ -160,8 +161,13 @@ private:
             if (!store.all) continue;
             const Geometry &own = in_.buffers[size_t(store.buffer)].own;
             uint8_t *base = in_.base(in_.rank, store.buffer);
+            const Box mine = c < stage_.count(in_.rank) ? stage_.piece(in_.rank, c) : Box{1, {}, {}};
+            const uint64_t bytes = uint64_t(mine.elements()) * uint64_t(own.element);
+            const bool copies = bytes > fetched_message_bytes && bytes <= copied_message_bytes;
+            const uint8_t *copied = copies ? flight.copy(base, own, mine) : nullptr;
             for_peers([&](int q) {
-                if (c < stage_.count(in_.rank)) flight.send(q, result_tag, base, own, stage_.piece(in_.rank, c));
+                if (copied) flight.send(q, result_tag, copied, bytes);
+                else flight.send(q, result_tag, base, own, mine);
                 if (c < stage_.count(q)) flight.receive(q, result_tag, base, own, stage_.piece(q, c));
             });
         }

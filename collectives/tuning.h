@@ -21,6 +21,14 @@ constexpr int64_t carried_bytes = 4 << 10;
 // The same in a message, with what else it holds: MPI libraries send so much at once (mpi/stretto_mpi.cpp), whole cache lines.
 constexpr int64_t carried_message_bytes = 62 * 64;
 
+// Bytes of a message from which on we let MPI libraries fetch it from the sender's memory (one host); before, they copy it on
+// its way, which takes a sender and a receiver that share a core fewer turns.
+constexpr int64_t fetched_message_bytes = 24 << 10;
+
+// Results that are fetched, up to so many bytes, go from a copy: lines that a peer has fetched and that are still in a cache
+// are slow to store to in the next call [a step of 256 KB took 1.3 times as long without, but one of 1 MB 0.8].
+constexpr int64_t copied_message_bytes = 128 << 10;
+
 // Bytes of an all-reduce on shared memory that is done in one shot, every rank loading all addends: it is over as soon as
 // all have come. Two phases compute less, and alone were faster from 2 KiB on, 1.3 times there and 1.5 times at 4 KiB. Where
 // a later stage of the program reads the result they wait once more, and were 1.4 times slower at 4 KiB [2 ranks on 2 cores].

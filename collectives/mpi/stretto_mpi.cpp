@@ -10,14 +10,14 @@
 #include "cores.h"
 #include "error.h"
 #include "message_transport.h"
+#include "tuning.h"
 
 namespace stretto::runtime {
 namespace {
 
-// A message of more than 4 KiB is announced first and then fetched by a system call (Open MPI on one host): the exchange of
-// 8 KiB takes twice as long as in pieces, and a kernel that runs afterwards a few microseconds more. From 32 KiB on fetching is
-// faster.
-constexpr uint64_t eager_bytes = 4000, few_bytes = 32 << 10;
+// A message of more than 4 KiB is announced first and then fetched by a system call (Open MPI on one host): up to
+// fetched_message_bytes pieces that are not take less time.
+constexpr uint64_t eager_bytes = 4000;
 
 constexpr double cancel_patience = 0.5;  // seconds for cancelled operations of one rank to end
 
@@ -155,7 +155,7 @@ protected:
     }
 
 private:
-    uint64_t piece(uint64_t bytes) const { return bytes <= few_bytes ? std::min(eager_bytes, piece_) : piece_; }
+    uint64_t piece(uint64_t bytes) const { return bytes <= fetched_message_bytes ? std::min(eager_bytes, piece_) : piece_; }
     MPI_Comm comm_;
     const uint64_t piece_;
     double cancel_until_ = 0;
