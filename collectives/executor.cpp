@@ -46,7 +46,7 @@ public:
         if (!x.alone() && t_.shared())
             if (int status = t_.poll()) return status;
         if (int status = place(x, argv)) return status;
-        if (!x.alone() && !t_.shared()) carry_on_messages(x);
+        carry_on_messages(x);
         if (int status = enter(x, argv)) return status;
         if (int status = scalars(x, argv)) return status;
         if (int status = check_requires(x, argv)) return status;

@@ -21,6 +21,7 @@ public:
 
     // The region of a buffer, from the buffer itself where it lies in one piece there. `base`: its first element.
     void send(int peer, Tag tag, const uint8_t *base, const Geometry &g, const Box &region);
+    // From where the data is.
     void send(int peer, Tag tag, const uint8_t *data, uint64_t bytes);
 
     // A copy of the region, densely, valid until clear().

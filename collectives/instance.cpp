@@ -179,14 +179,14 @@ private:
     void carry_messages() {
         auto &carried = in.carried_messages;
         for (int q = 0; q < in.ranks; q++) {
-            carried.out_bytes.push_back(first_messages(in.rank, q, q, &carried.out));
-            carried.in_bytes.push_back(first_messages(q, in.rank, q, &carried.in));
+            carried.out_bytes.push_back(first_messages(in.rank, q, &carried.out));
+            carried.in_bytes.push_back(first_messages(q, in.rank, &carried.in));
         }
     }
 
     // What the first stage sends first from one rank to another: whole operands, addends of the first chunk. Returns how many
     // bytes that is; 0 if they do not go with the enter.
-    uint64_t first_messages(int from, int to, int peer, std::vector<CarriedMessages::Operand> *list) {
+    uint64_t first_messages(int from, int to, std::vector<CarriedMessages::Operand> *list) {
         if (!messages_ || from == to || in.stages.empty()) return 0;
         auto &stage = in.stages.front();
         std::vector<CarriedMessages::Operand> operands;
@@ -197,7 +197,7 @@ private:
             Box region = t.chunked ? stage.piece(to, 0) : geometry_of(t.buffer, from).box();
             Geometry g = packed(region, in.buffers[size_t(t.buffer)].own.element);
             if (!g.bytes()) continue;
-            operands.push_back({peer, i, region, g, round_up(end)});
+            operands.push_back({from == in.rank ? to : from, i, region, g, round_up(end)});
             end = operands.back().at + g.bytes();
         }
         if (end > uint64_t(carried_message_bytes)) return 0;

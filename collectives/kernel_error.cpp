@@ -18,15 +18,17 @@ thread_local int keeping = 0;
 thread_local std::string kept;
 halide_error_function previous = nullptr;
 
+size_t end_of_digits(const std::string &text, size_t at) {
+    while (at < text.size() && isdigit(static_cast<unsigned char>(text[at]))) at++;
+    return at;
+}
+
 // The end of a view's number at `at`: "0", or "1_2" for a view of one of several ranks; npos if there is none.
 size_t end_of_number(const std::string &text, size_t at) {
-    auto digits = [&](size_t i) {
-        while (i < text.size() && isdigit(static_cast<unsigned char>(text[i]))) i++;
-        return i;
-    };
-    size_t end = digits(at);
+    size_t end = end_of_digits(text, at);
     if (end == at) return std::string::npos;
-    if (end < text.size() && text[end] == '_' && digits(end + 1) > end + 1) end = digits(end + 1);
+    if (end < text.size() && text[end] == '_' && end_of_digits(text, end + 1) > end + 1)
+        end = end_of_digits(text, end + 1);
     return end == text.size() || text[end] == ' ' ? end : std::string::npos;
 }
 
@@ -43,7 +45,7 @@ bool name_buffer(const plan::BufferT &buffer, std::string *text) {
         const std::string dimension = " in dimension ";
         if ((at = text->find(dimension)) == std::string::npos) return true;
         at += dimension.size();
-        for (end = at; end < text->size() && isdigit(static_cast<unsigned char>((*text)[end]));) end++;
+        end = end_of_digits(*text, at);
         const long innermost = long(buffer.extents.size()) - 1, d = atol(text->c_str() + at);
         if (end > at && d <= innermost) text->replace(at, end - at, std::to_string(innermost - d));
         return true;

@@ -31,7 +31,7 @@ int run_on_windows(Execution &x, StageInstance &stage);
 // stored to all goes out again, chunk by chunk. Bytes are counted in stats.bytes_sent.
 int run_on_messages(Execution &x, StageInstance &stage);
 
-// What the first stage sends goes with the enter, where that is little. To be called before it.
+// What the first stage sends goes with the enter, where that is little and ranks exchange messages. To be called before it.
 void carry_on_messages(Execution &x);
 
 // The kernels of one chunk: peer sums rank by rank where there are any, then the stage's own. `block`: which block sum, if

@@ -20,14 +20,18 @@ public:
         : x_(x), in_(x.instance), stage_(stage), addends_(x.flights.addends), results_(x.flights.results) {}
 
     int run() {
-        const auto &list = stage_.transfers;
-        if (std::any_of(list.begin(), list.end(), [](const Transfer &t) { return !t.chunked; }))
-            if (int status = exchange_whole()) return status;
         int64_t rounds = 0;
         for (int q = 0; q < in_.ranks; q++) rounds = std::max(rounds, stage_.count(q));
-        if (int status = post_addends(0)) return status;
+        Flight &whole = x_.flights.whole;
+        send_whole(whole);
+        send_addends(0);
+        if (int status = agree()) return status;
+        receive_whole(whole);
+        receive_addends(0);
+        if (int status = whole.wait()) return status;
         for (int64_t c = 0; c < rounds; c++) {
-            if (int status = post_addends(c + 1)) return status;
+            send_addends(c + 1);
+            receive_addends(c + 1);
             if (int status = addends_[c % 2].wait()) return status;
             show_addends(c);
             if (int status = compute_chunk(c)) return status;
@@ -47,7 +51,6 @@ private:
     Instance &in_;
     StageInstance &stage_;
     Flight *addends_, *results_;
-    bool agreed_ = false;
 
     bool is_first() const { return &stage_ == &in_.stages.front(); }
     bool goes_with_enter(int q) const { return is_first() && in_.carried_messages.out_bytes[size_t(q)]; }
@@ -78,10 +81,9 @@ private:
         return g;
     }
 
+    // And shows what has come with it.
     int agree() {
-        if (agreed_) return STRETTO_OK;
         if (int status = x_.transport().agree()) return status;
-        agreed_ = true;
         if (!is_first()) return STRETTO_OK;
         for (auto &operand : in_.carried_messages.in) {
             const uint64_t bytes = in_.carried_messages.in_bytes[size_t(operand.peer)];
@@ -102,14 +104,14 @@ private:
     }
 
     // Operands of which not only the region of a chunk is read.
-    int exchange_whole() {
-        Flight &flight = x_.flights.whole;
+    void send_whole(Flight &flight) {
         flight.clear();
         for_transfers(false, [&](const Transfer &t, const Geometry &own, int q) {
             if (t.from(in_.rank) && !goes_with_enter(q))
                 flight.send(q, whole_tag, in_.base(in_.rank, t.buffer), own, own.box());
         });
-        if (int status = agree()) return status;
+    }
+    void receive_whole(Flight &flight) {
         for_transfers(false, [&](const Transfer &t, const Geometry &, int q) {
             if (!t.from(q) || comes_with_enter(q)) return;
             uint8_t *to = x_.arena + t.offsets[size_t(q)];
@@ -117,23 +119,22 @@ private:
             flight.receive(q, whole_tag, to, g, g.box());
             for (View *v : t.views[size_t(q)]) v->buffer.host = to;
         });
-        return flight.wait();
     }
 
-    int post_addends(int64_t c) {
+    void send_addends(int64_t c) {
         Flight &flight = addends_[c % 2];
         flight.clear();
         for_transfers(true, [&](const Transfer &t, const Geometry &own, int q) {
             if (t.from(in_.rank) && c < stage_.count(q) && !(c == 0 && goes_with_enter(q)))
                 flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, stage_.piece(q, c));
         });
-        if (int status = agree()) return status;
+    }
+    void receive_addends(int64_t c) {
         for_transfers(true, [&](Transfer &t, const Geometry &own, int q) {
             if (!t.from(q) || c >= stage_.count(in_.rank) || (c == 0 && comes_with_enter(q))) return;
             uint64_t bytes = uint64_t(stage_.piece(in_.rank, c).elements()) * uint64_t(own.element);
-            t.chunks[c % 2][size_t(q)] = flight.receive(q, addend_tag, bytes);
+            t.chunks[c % 2][size_t(q)] = addends_[c % 2].receive(q, addend_tag, bytes);
         });
-        return STRETTO_OK;
     }
 
     void show_addends(int64_t c) {
@@ -154,6 +155,16 @@ private:
         return compute(x_, stage_, stage_.piece(in_.rank, c), stage_.block_loop < 0 ? 0 : stage_.first_block + int(c));
     }
 
+    void send_results(Flight &flight, const uint8_t *base, const Geometry &own, const Box &region) {
+        const uint64_t bytes = uint64_t(region.elements()) * uint64_t(own.element);
+        const bool copies = bytes > fetched_message_bytes && bytes <= copied_message_bytes;
+        const uint8_t *copied = copies ? flight.copy(base, own, region) : nullptr;
+        for_peers([&](int q) {
+            if (copied) flight.send(q, result_tag, copied, bytes);
+            else flight.send(q, result_tag, base, own, region);
+        });
+    }
+
     // After the addends of the chunk have left: its results may come back to where those were.
     void post_results(int64_t c, Flight &flight) {
         flight.clear();
@@ -161,13 +172,8 @@ private:
             if (!store.all) continue;
             const Geometry &own = in_.buffers[size_t(store.buffer)].own;
             uint8_t *base = in_.base(in_.rank, store.buffer);
-            const Box mine = c < stage_.count(in_.rank) ? stage_.piece(in_.rank, c) : Box{1, {}, {}};
-            const uint64_t bytes = uint64_t(mine.elements()) * uint64_t(own.element);
-            const bool copies = bytes > fetched_message_bytes && bytes <= copied_message_bytes;
-            const uint8_t *copied = copies ? flight.copy(base, own, mine) : nullptr;
+            if (c < stage_.count(in_.rank)) send_results(flight, base, own, stage_.piece(in_.rank, c));
             for_peers([&](int q) {
-                if (copied) flight.send(q, result_tag, copied, bytes);
-                else flight.send(q, result_tag, base, own, mine);
                 if (c < stage_.count(q)) flight.receive(q, result_tag, base, own, stage_.piece(q, c));
             });
         }

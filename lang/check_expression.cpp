@@ -51,16 +51,10 @@ public:
     void measure(const Expr &e) { include(e); }
 };
 
-std::string all_types() {
-    std::string list;
-    for (auto &t : tensor_types()) list += (list.empty() ? "" : ", ") + type_name(t);
-    return list;
-}
-
 [[noreturn]] void refuse_type(const Type &t, const std::string &where, const std::string &program) {
     std::ostringstream name;
     name << t;
-    throw Error("In program " + program + ": " + where + " of type " + name.str() + ".\nLegal: " + all_types());
+    throw Error("In program " + program + ": " + where + " of type " + name.str() + ".\nLegal: " + tensor_type_names());
 }
 
 }  // namespace

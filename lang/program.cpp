@@ -387,6 +387,9 @@ public:
     }
 
     void add(const Requirement &r) {
+        if (!r.condition.defined())
+            fail("require(..., \"" + r.text +
+                 "\"): the condition is an Expr without a value.\nLegal: a comparison, as in beta < 1");
         check_expression(r.condition, "require(..., \"" + r.text + "\")", g.program);
         if (!r.condition.type().is_bool())
             fail("require(..., \"" + r.text + "\"): the condition is a " + type_name(r.condition.type()) +

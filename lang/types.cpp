@@ -57,6 +57,12 @@ const std::vector<Type> &tensor_types() {
     return types;
 }
 
+std::string tensor_type_names() {
+    std::string list;
+    for (auto &n : table()) list += (list.empty() ? "" : ", ") + std::string(n.name);
+    return list;
+}
+
 std::string type_name(const Type &t) {
     for (auto &n : table())
         if (n.type == t) return n.name;
@@ -71,15 +77,13 @@ std::string cpp_type_name(const Type &t) {
 
 Type parse_type(const std::string &name) {
     std::vector<std::string> known;
-    std::string list;
     for (auto &n : table()) {
         if (name == n.name) return n.type;
         known.push_back(n.name);
-        list += (list.empty() ? "" : ", ") + std::string(n.name);
     }
     std::string near = nearest_name(name, known);
     throw Error("there is no type '" + name + "'" +
-                (near.empty() ? "." : "; did you mean '" + near + "'?") + "\nTypes: " + list);
+                (near.empty() ? "." : "; did you mean '" + near + "'?") + "\nTypes: " + tensor_type_names());
 }
 
 const char *reduce_op_name(ReduceOp op) {

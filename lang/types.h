@@ -18,6 +18,9 @@ inline const Type u8 = Halide::UInt(8), u16 = Halide::UInt(16), u32 = Halide::UI
 // The types a tensor can have, in the order of the names that errors list.
 const std::vector<Type> &tensor_types();
 
+// Their names: "float16, bfloat16, ...".
+std::string tensor_type_names();
+
 // "float32", "bfloat16", "int8", "bool": as in `grad_type=float16` on the command line.
 std::string type_name(const Type &);
 // The C++ spelling inside cast<...>: "float", "int64_t", "float16_t".

@@ -195,6 +195,7 @@ TEST_CASE("require, random, functions") {
     };
     require("a condition on a tensor", [](auto &o) { return o.x(0) > 0.0f; });
     require("a condition on an index", [](auto &o) { return o.i > 0; });
+    require("a condition that is none", [](auto &) { return Expr(); });
     require("no condition", [](auto &o) { return o.c * 2.0f; });
     require("a condition on rank()", [](auto &) { return rank() > 0; });
     require("a condition on a scalar that is no argument", [](auto &) { return Expr(Input<float>{"other"}) > 0.0f; });

@@ -28,6 +28,32 @@ void be_late(int rank, int round) {
     if (round % 7 == rank) std::this_thread::sleep_for(std::chrono::microseconds(300));
 }
 
+// A rank's operand of n elements and what two programs make of it. The operand changes as soon as each has returned.
+struct Operands {
+    stretto_comm_t *comm;
+    int64_t n;
+    int rank = stretto_comm_rank(comm), ranks = stretto_comm_ranks(comm);
+    int64_t lo = n * rank / ranks, hi = n * (rank + 1) / ranks;
+    Floats g{n}, out{n}, slice{hi - lo};
+    View vg{g.data(), {n}}, vout{out.data(), {n}}, vslice{slice.data(), {hi - lo}, {lo}};
+    int64_t wrong = 0;
+
+    void sum_and_scatter(Packed &sum, Packed &scatter, int round) {
+        for (int64_t i = 0; i < n; i++) g[i] = value(rank, i + round);
+        be_late(rank, round);
+        REQUIRE(sum(comm, {vg.get(), vout.get()}) == 0);
+        for (int64_t i = 0; i < n; i++) wrong += out[i] != sum_of_values(ranks, i + round);
+        for (int64_t i = 0; i < n; i++) g[i] = value(rank, 3 * i + round);
+        REQUIRE(scatter(comm, {vg.get(), vslice.get()}) == 0);
+        for (int64_t i = 0; i < n; i++) g[i] = -1e30f;
+        for (int64_t i = lo; i < hi; i++) wrong += slice[i - lo] != sum_of_values(ranks, 3 * i + round);
+    }
+    void check() {
+        CHECK(wrong == 0);
+        CHECK((g.intact() && out.intact() && slice.intact()));
+    }
+};
+
 }  // namespace
 
 TEST_CASE("operands may change once the call has returned") {
@@ -37,26 +63,11 @@ TEST_CASE("operands may change once the call has returned") {
         for (int64_t n : {int64_t(1), int64_t(12), int64_t(13), int64_t(100), most, most + 1}) {
             INFO(ranks << " ranks, n = " << n);
             on_ranks(World::Threads, ranks, [&](stretto_comm_t *comm) {
-                const int rank = stretto_comm_rank(comm);
-                int64_t lo, hi, wrong = 0;
-                stretto_slice(n, rank, ranks, &lo, &hi);
-                Floats g(n), out(n), slice(hi - lo);
-                View vg(g.data(), {n}), vout(out.data(), {n}), vslice(slice.data(), {hi - lo}, {lo});
+                Operands o{comm, n};
                 const uint64_t before = barriers_of(comm);
                 const int rounds = 40;
-                for (int round = 0; round < rounds; round++) {
-                    for (int64_t i = 0; i < n; i++) g[i] = value(rank, i + round);
-                    be_late(rank, round);
-                    REQUIRE(one_shot(comm, {vg.get(), vout.get()}) == 0);
-                    for (int64_t i = 0; i < n; i++) wrong += out[i] != sum_of_values(ranks, i + round);
-                    for (int64_t i = 0; i < n; i++) g[i] = value(rank, 3 * i + round);
-                    REQUIRE(scatter(comm, {vg.get(), vslice.get()}) == 0);
-                    for (int64_t i = 0; i < n; i++) g[i] = -1e30f;
-                    for (int64_t i = lo; i < hi; i++)
-                        wrong += slice[i - lo] != sum_of_values(ranks, 3 * i + round);
-                }
-                CHECK(wrong == 0);
-                CHECK((g.intact() && out.intact() && slice.intact()));
+                for (int round = 0; round < rounds; round++) o.sum_and_scatter(one_shot, scatter, round);
+                o.check();
                 // One wait a call, and one more at the end where peers load from this rank's memory.
                 CHECK(barriers_of(comm) - before == uint64_t(rounds * (n <= most ? 2 : 4)));
             });
@@ -105,30 +116,18 @@ TEST_CASE("on messages small operands go with the enter, each peer's own, and ma
                           ranks * most_floats + 1, ranks * most_floats + ranks}) {
             INFO(ranks << " ranks, n = " << n);
             on_ranks(World::Messages, ranks, [&](stretto_comm_t *comm) {
-                const int rank = stretto_comm_rank(comm);
-                int64_t lo, hi, wrong = 0;
-                stretto_slice(n, rank, ranks, &lo, &hi);
-                Floats g(n), out(n), slice(hi - lo);
-                View vg(g.data(), {n}), vout(out.data(), {n}), vslice(slice.data(), {hi - lo}, {lo});
+                Operands o{comm, n};
                 for (int round = 0; round < 12; round++) {
-                    for (int64_t i = 0; i < n; i++) g[i] = value(rank, i + round);
-                    be_late(rank, round);
-                    REQUIRE(sum(comm, {vg.get(), vout.get()}) == 0);
-                    for (int64_t i = 0; i < n; i++) wrong += out[i] != sum_of_values(ranks, i + round);
-                    for (int64_t i = 0; i < n; i++) g[i] = value(rank, 3 * i + round);
-                    REQUIRE(scatter(comm, {vg.get(), vslice.get()}) == 0);
-                    for (int64_t i = 0; i < n; i++) g[i] = -1e30f;
-                    for (int64_t i = lo; i < hi; i++) wrong += slice[i - lo] != sum_of_values(ranks, 3 * i + round);
-                    REQUIRE(gather(comm, {vslice.get(), vout.get()}) == 0);
-                    for (int64_t i = lo; i < hi; i++) slice[i - lo] = -1e30f;
-                    for (int64_t i = 0; i < n; i++) wrong += out[i] != sum_of_values(ranks, 3 * i + round);
+                    o.sum_and_scatter(sum, scatter, round);
+                    REQUIRE(gather(comm, {o.vslice.get(), o.vout.get()}) == 0);
+                    for (int64_t i = o.lo; i < o.hi; i++) o.slice[i - o.lo] = -1e30f;
+                    for (int64_t i = 0; i < n; i++) o.wrong += o.out[i] != sum_of_values(ranks, 3 * i + round);
                 }
-                CHECK(wrong == 0);
-                CHECK((g.intact() && out.intact() && slice.intact()));
+                o.check();
                 stretto_stats stats;
                 REQUIRE(stretto_get_stats(comm, &stats) == 0);
                 // Of each sum, and of a scatter and a gather together: the addends of the others' slices, own results to all.
-                CHECK(stats.bytes_sent == uint64_t(12 * 2 * 4 * ((n - (hi - lo)) + (ranks - 1) * (hi - lo))));
+                CHECK(stats.bytes_sent == uint64_t(12 * 2 * 4 * ((n - (o.hi - o.lo)) + (ranks - 1) * (o.hi - o.lo))));
             });
         }
 

@@ -14,42 +14,39 @@ TEST_CASE("messages: everybody to everybody, in order, several under way") {
     for (int ranks : {1, 2, 3, 5, 8}) {
         CAPTURE(ranks);
         World world(ranks, World::Messages);
-        for (Result &r : world.each([&](int rank, stretto_comm_t *c) {
-                 Transport &t = *c->transport;
-                 constexpr int count = 4, n = 1000;
-                 std::vector<int> out(n), in(size_t(ranks * count * n), -1);
-                 std::iota(out.begin(), out.end(), rank * 10000);
-                 std::vector<Request> requests;
-                 for (int q = 0; q < ranks; q++) {
-                     for (int k = 0; k < count;
-                          k++) {  // lengths tell the messages of one tag apart
-                         requests.push_back(t.receive(q, k / 2, &in[size_t((q * count + k) * n)],
-                                                      uint64_t(n - k) * 4));
-                     }
-                 }
-                 for (int q = 0; q < ranks; q++) {
-                     for (int k = 0; k < count; k++)
-                         requests.push_back(t.send(q, k / 2, out.data(), uint64_t(n - k) * 4));
-                 }
-                 if (int status = t.progress(requests.data(), int(requests.size()), true))
-                     return result_of(status);
-                 for (Request &request : requests) {
-                     if (request.impl) return Result{1, "a request is not done"};
-                 }
-                 for (int q = 0; q < ranks; q++) {
-                     for (int k = 0; k < count; k++) {
-                         for (int i = 0; i < n; i++) {
-                             int expected = i < n - k ? q * 10000 + i : -1;
-                             if (in[size_t((q * count + k) * n + i)] != expected)
-                                 return Result{1, "a wrong value"};
-                         }
-                     }
-                 }
-                 return Result{};
-             })) {
-            CHECK(r.status == 0);
-            CHECK(r.text == "");
-        }
+        check_fine(world.each([&](int rank, stretto_comm_t *c) {
+            Transport &t = *c->transport;
+            constexpr int count = 4, n = 1000;
+            std::vector<int> out(n), in(size_t(ranks * count * n), -1);
+            std::iota(out.begin(), out.end(), rank * 10000);
+            std::vector<Request> requests;
+            for (int q = 0; q < ranks; q++) {
+                for (int k = 0; k < count;
+                     k++) {  // lengths tell the messages of one tag apart
+                    requests.push_back(t.receive(q, k / 2, &in[size_t((q * count + k) * n)],
+                                                 uint64_t(n - k) * 4));
+                }
+            }
+            for (int q = 0; q < ranks; q++) {
+                for (int k = 0; k < count; k++)
+                    requests.push_back(t.send(q, k / 2, out.data(), uint64_t(n - k) * 4));
+            }
+            if (int status = t.progress(requests.data(), int(requests.size()), true))
+                return result_of(status);
+            for (Request &request : requests) {
+                if (request.impl) return Result{1, "a request is not done"};
+            }
+            for (int q = 0; q < ranks; q++) {
+                for (int k = 0; k < count; k++) {
+                    for (int i = 0; i < n; i++) {
+                        int expected = i < n - k ? q * 10000 + i : -1;
+                        if (in[size_t((q * count + k) * n + i)] != expected)
+                            return Result{1, "a wrong value"};
+                    }
+                }
+            }
+            return Result{};
+        }));
     }
 }
 
@@ -128,10 +125,7 @@ TEST_CASE("messages: each peer's operands come with the enter, of any length up 
             }
             return Result{};
         });
-        for (Result &r : results) {
-            CHECK(r.status == 0);
-            CHECK(r.text == "");
-        }
+        check_fine(results);
     }
 }
 

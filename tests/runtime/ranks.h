@@ -1,6 +1,8 @@
 // Helpers of the runtime's tests: a world of threads on which each rank runs a function; settings
 // of the environment.
 #pragma once
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -26,6 +28,13 @@ struct Result {
     int status = 0;
     std::string text;
 };
+
+inline void check_fine(const std::vector<Result> &results) {
+    for (const Result &r : results) {
+        CHECK(r.status == 0);
+        CHECK(r.text == "");
+    }
+}
 
 inline Result result_of(int status) { return {status, status ? stretto_last_error() : ""}; }
 
