@@ -1,5 +1,6 @@
 #include "lang/access.h"
 #include <algorithm>
+#include <set>
 
 namespace stretto {
 
@@ -15,24 +16,24 @@ bool has_prefix(const std::string &s, const char *prefix) {
     return s.rfind(prefix, 0) == 0;
 }
 
-class AccessVisitor : public IRVisitor {
+class CallVisitor : public IRGraphVisitor {
     const std::function<void(const Call *)> &f;
-    using IRVisitor::visit;
+    using IRGraphVisitor::visit;
     void visit(const Call *c) override {
-        IRVisitor::visit(c);
-        if (c->name == access_name) f(c);
+        IRGraphVisitor::visit(c);
+        f(c);
     }
 
 public:
-    explicit AccessVisitor(const std::function<void(const Call *)> &f) : f(f) {
+    explicit CallVisitor(const std::function<void(const Call *)> &f) : f(f) {
     }
 };
 
-class AccessMutator : public IRMutator {
+class AccessMutator : public IRGraphMutator {
     const std::function<Expr(const Call *)> &f;
-    using IRMutator::visit;
+    using IRGraphMutator::visit;
     Expr visit(const Call *c) override {
-        Expr e = IRMutator::visit(c);
+        Expr e = IRGraphMutator::visit(c);
         const Call *a = as_access(e);
         return a ? f(a) : e;
     }
@@ -42,28 +43,43 @@ public:
     }
 };
 
-class SymbolVisitor : public IRVisitor {
-    using IRVisitor::visit;
-    std::vector<std::string> bound;
+// At once: a value may use the names.
+class Substitution : public IRGraphMutator {
+    const std::map<std::string, Expr> &values;
+    using IRGraphMutator::visit;
+    Expr visit(const Variable *v) override {
+        auto it = values.find(v->name);
+        return it == values.end() ? Expr(v) : it->second;
+    }
+
+public:
+    explicit Substitution(const std::map<std::string, Expr> &values) : values(values) {
+    }
+};
+
+class SymbolVisitor : public IRGraphVisitor {
+    using IRGraphVisitor::visit;
+    std::set<std::string> seen, bound;
     void visit(const Variable *v) override {
-        if (std::find(bound.begin(), bound.end(), v->name) == bound.end()) symbols.push_back(symbol_of(Expr(v)));
+        if (seen.insert(v->name).second) all.push_back(Expr(v));
     }
     void visit(const Let *l) override {
-        l->value.accept(this);
-        bound.push_back(l->name);
-        l->body.accept(this);
-        bound.pop_back();
+        bound.insert(l->name);
+        IRGraphVisitor::visit(l);
     }
-    void visit(const Call *c) override {
-        if (c->name == access_name) access = true;
-        IRVisitor::visit(c);
-    }
+    std::vector<Expr> all;
 
 public:
     std::vector<Symbol> symbols;
     bool access = false;
     explicit SymbolVisitor(const Expr &e) {
         if (e.defined()) e.accept(this);
+        for (auto &v : all)
+            if (!bound.count(v.as<Variable>()->name)) symbols.push_back(symbol_of(v));
+    }
+    void visit(const Call *c) override {
+        if (c->name == access_name) access = true;
+        IRGraphVisitor::visit(c);
     }
     bool any(Symbol::Kind kind) const {
         return std::any_of(symbols.begin(), symbols.end(), [=](const Symbol &s) { return s.kind == kind; });
@@ -91,9 +107,15 @@ std::vector<Expr> indices_of(const Call *c) {
     return {c->args.begin() + 1, c->args.end()};
 }
 
-void for_each_access(const Expr &e, const std::function<void(const Call *)> &f) {
-    AccessVisitor v(f);
+void for_each_call(const Expr &e, const std::function<void(const Call *)> &f) {
+    CallVisitor v(f);
     if (e.defined()) e.accept(&v);
+}
+
+void for_each_access(const Expr &e, const std::function<void(const Call *)> &f) {
+    for_each_call(e, [&](const Call *c) {
+        if (c->name == access_name) f(c);
+    });
 }
 
 Expr map_accesses(const Expr &e, const std::function<Expr(const Call *)> &f) {
@@ -144,7 +166,7 @@ std::vector<std::string> indices_used(const Expr &e) {
 Expr substitute_indices(const Expr &e, const std::vector<std::string> &names, const std::vector<Expr> &values) {
     std::map<std::string, Expr> m;
     for (size_t i = 0; i < names.size(); i++) m[names[i]] = values[i];
-    return e.defined() ? Halide::Internal::substitute(m, e) : e;
+    return e.defined() ? Substitution(m).mutate(e) : e;
 }
 
 Expr scalar_argument(const Type &t, const std::string &name) {
@@ -178,6 +200,10 @@ Symbol symbol_of(const Expr &e) {
     if (has_prefix(n, plan_prefix)) return {Symbol::PlanScalar, n.substr(5), std::stoi(n.substr(5))};
     if (has_prefix(n, let_prefix)) return {Symbol::Let, n.substr(4)};
     return {Symbol::Index, n};
+}
+
+std::vector<Symbol> symbols_in(const Expr &e) {
+    return SymbolVisitor(e).symbols;
 }
 
 bool has_index(const Expr &e) {

@@ -1,5 +1,6 @@
 // What stands inside the expressions of a graph: reads of nodes, scalar arguments, sizes, plan scalars, ranks. Everything
-// that walks or rewrites expressions goes through these functions.
+// that walks or rewrites expressions goes through these functions. They see the graph that an expression is, not the tree:
+// a part that is used many times is visited, and rewritten, once.
 #pragma once
 #include <functional>
 #include "lang/types.h"
@@ -15,7 +16,9 @@ const Halide::Internal::Call *as_access(const Expr &e);
 NodeId accessed(const Halide::Internal::Call *);
 std::vector<Expr> indices_of(const Halide::Internal::Call *);
 
-// Calls f for every access in e, operands before users.
+// Calls f for every call in e, operands before users.
+void for_each_call(const Expr &e, const std::function<void(const Halide::Internal::Call *)> &f);
+// The same for accesses.
 void for_each_access(const Expr &e, const std::function<void(const Halide::Internal::Call *)> &f);
 // Rebuilds e with every access replaced by f's result.
 Expr map_accesses(const Expr &e, const std::function<Expr(const Halide::Internal::Call *)> &f);
@@ -56,6 +59,9 @@ struct Symbol {
 };
 // What variable e is; None if it is no variable.
 Symbol symbol_of(const Expr &e);
+
+// All that e holds but names that are bound in it, each once.
+std::vector<Symbol> symbols_in(const Expr &e);
 
 // Does e read a node or use an index? (If not it is a plan scalar or a constant.)
 bool has_index(const Expr &e);

@@ -1,6 +1,7 @@
 #include "lang/expand.h"
 #include <cmath>
 #include <limits>
+#include <set>
 #include "lang/error.h"
 
 namespace stretto {
@@ -57,7 +58,7 @@ Expr pow_f32(const Expr &x, const Expr &y) {
 // twice: give every Let a number of its own, in order of appearance, and call it let.<number>.
 thread_local int next_let = 0;
 
-class RenameLets : public IRMutator {
+class RenameLets : public IRGraphMutator {
     using IRMutator::visit;
     Expr visit(const Let *l) override {
         Expr value = mutate(l->value);
@@ -68,7 +69,7 @@ class RenameLets : public IRMutator {
     }
 };
 
-class ExpandFunctions : public IRMutator {
+class ExpandFunctions : public IRGraphMutator {
     // f of operands that it uses several times: they get names, or nested calls would grow exponentially.
     //   f(x * y)   ->   let let.0 = x * y in f(let.0)
     template <class F>
@@ -137,7 +138,7 @@ class ExpandFunctions : public IRMutator {
     }
 };
 
-class WidenFloat16 : public IRMutator {
+class WidenFloat16 : public IRGraphMutator {
     using IRMutator::visit;
     template <class T>
     Expr binary(const T *x) { return T::make(widen(x->a), widen(x->b)); }
@@ -168,7 +169,7 @@ class WidenFloat16 : public IRMutator {
     }
     Expr visit(const Call *c) override {
         if (as_access(Expr(c))) {
-            Expr e = IRMutator::visit(c);
+            Expr e = IRGraphMutator::visit(c);
             return is_float16(c->type) ? cast(f32, e) : e;
         }
         std::vector<Expr> args;
@@ -203,27 +204,39 @@ struct Philox {
     }
 };
 
-class ExpandRandom : public IRMutator {
+bool is_random(const Call *c) { return c->name == "stretto_random"; }
+
+// Streams that the user did not give count down from here.
+constexpr int no_stream = -1, first_default_stream = -2;
+
+class ExpandRandom : public IRGraphMutator {
     const Graph &g;
-    const Names &vars;
-    const std::map<std::string, Dim> &extents;
-    int &next_stream;
-    using IRMutator::visit;
+    const Node &n;
+    using IRGraphMutator::visit;
 
     Expr extent(const std::string &v) const {
-        auto it = extents.find(v);
-        if (it == extents.end())
-            throw Error("random(...): index " + v + " is no index of the definition it stands in.");
-        const Dim &d = it->second;
+        auto it = std::find_if(n.domain.begin(), n.domain.end(), [&](const Index &i) { return i.name == v; });
+        if (it == n.domain.end())
+            throw Error("In program " + g.program + ": random(...): index " + v + " is no index of the definition it stands in.");
+        const Dim &d = it->extent;
         return d.kind == Dim::Constant ? make_const(u64, d.value)
                : d.kind == Dim::Size   ? cast<uint64_t>(size_value(g.sizes[d.value]))
                                        : cast<uint64_t>(ranks_value());
     }
     Expr visit(const Call *c) override {
-        if (c->name != "stretto_random") return IRMutator::visit(c);
+        if (!is_random(c)) return IRGraphMutator::visit(c);
         Names names;
         for (size_t i = 2; i < c->args.size(); i++) names.push_back(bare_index(c->args[i]));
-        if (names.empty()) names = vars;
+        if (names.empty() && n.dimensions() < n.domain.size()) {
+            std::string all;
+            for (auto &i : n.domain)
+                if (!n.as<Blocks>() || i.reduced) all += (all.empty() ? "" : ", ") + i.name;
+            throw Error("In program " + g.program +
+                        ": random(seed) inside a reduction: its indices are those of the left side, "
+                        "and each addend would have the same number.\nLegal: the stream and the indices, random(seed, 0, {" +
+                        all + "}); dropout(e, rate, seed, 0, {" + all + "})");
+        }
+        if (names.empty()) names = n.vars();
         Expr linear;
         for (auto &v : names) {
             Expr i = cast<uint64_t>(index(v));
@@ -231,7 +244,7 @@ class ExpandRandom : public IRMutator {
         }
         if (!linear.defined()) linear = make_const(u64, 0);
         int64_t stream = *as_const_int(c->args[1]);
-        if (stream < 0) stream = next_stream++;
+        if (stream < 0) stream = first_default_stream - stream;
         Expr seed = cast<uint64_t>(mutate(c->args[0]));
         // Halide shares the subexpressions of a round only if they are names: bind the state after each.
         Philox p{{cast<uint32_t>(linear), cast<uint32_t>(linear >> 32), make_const(u32, stream),
@@ -255,22 +268,50 @@ class ExpandRandom : public IRMutator {
     }
 
 public:
-    ExpandRandom(const Graph &g, const Names &vars, const std::map<std::string, Dim> &extents,
-                 int &next_stream)
-        : g(g), vars(vars), extents(extents), next_stream(next_stream) {}
+    ExpandRandom(const Graph &g, const Node &n) : g(g), n(n) {}
 };
 
-class TakeOutScalars : public IRMutator {
+class TakeOutScalars : public IRGraphMutator {
     Graph &g;
+    // What a part holds: an index or a read, anything but constants, names of a Let around it.
+    struct Holds {
+        bool index = false, symbol = false;
+        std::set<std::string> lets;
+    };
+    std::map<Expr, Holds, Halide::ExprCompare> known;
+
+    struct Operands : IRGraphVisitor {
+        std::vector<Expr> all;
+        void include(const Expr &e) override { all.push_back(e); }
+    };
+    const Holds &holds(const Expr &e) {
+        auto it = known.find(e);
+        if (it != known.end()) return it->second;
+        Symbol s = symbol_of(e);
+        Holds h{as_access(e) || s.kind == Symbol::Index, as_access(e) || s.kind != Symbol::None, {}};
+        if (s.kind == Symbol::Let) h.lets.insert(s.name);
+        Operands operands;
+        e.accept(&operands);
+        for (auto &x : operands.all) {
+            const Holds &of = holds(x);
+            h.index |= of.index;
+            h.symbol |= of.symbol;
+            h.lets.insert(of.lets.begin(), of.lets.end());
+        }
+        if (const Let *l = e.as<Let>()) h.lets.erase(symbol_of(Variable::make(l->value.type(), l->name)).name);
+        return known[e] = std::move(h);
+    }
 
 public:
     explicit TakeOutScalars(Graph &g) : g(g) {}
-    using IRMutator::mutate;
+    using IRGraphMutator::mutate;
     Expr mutate(const Expr &e) override {
-        if (e.type().is_handle() || is_constant(e) || symbol_of(e).kind == Symbol::PlanScalar) return e;
-        if (has_index(e)) return IRMutator::mutate(e);
+        if (e.type().is_handle() || symbol_of(e).kind == Symbol::PlanScalar) return e;
+        const Holds &h = holds(e);
+        if (!h.symbol) return e;
+        if (h.index || !h.lets.empty()) return IRGraphMutator::mutate(e);
         int k = 0;
-        while (k < int(g.scalars.size()) && !equal(g.scalars[k], e)) k++;
+        while (k < int(g.scalars.size()) && !graph_equal(g.scalars[k], e)) k++;
         if (k == int(g.scalars.size())) g.scalars.push_back(e);
         return plan_scalar(e.type(), k);
     }
@@ -314,16 +355,23 @@ Expr round_to(const Type &t, const Expr &e) {
     return cast(t, Let::make(name, x, select(differs_from_itself(v), quiet_nan(f32), v)));
 }
 
-Expr expand_random(const Graph &g, const Expr &e, const Names &vars,
-                   const std::map<std::string, Dim> &extents, int &next_stream) {
-    return ExpandRandom(g, vars, extents, next_stream).mutate(e);
-}
+Expr expand_random(const Graph &g, const Expr &e, const Node &n) { return ExpandRandom(g, n).mutate(e); }
 
 Expr random_placeholder(const Expr &seed, int stream, const std::vector<Expr> &indices) {
     std::vector<Expr> args{cast<uint64_t>(seed), Expr(stream)};
     args.insert(args.end(), indices.begin(), indices.end());
     return Call::make(f32, "stretto_random", args, Call::PureExtern);
 }
+
+bool is_random_without_stream(const Call *c) { return is_random(c) && is_const(c->args[1], no_stream); }
+
+Expr with_stream(const Call *c, int stream) {
+    std::vector<Expr> args = c->args;
+    args[1] = Expr(first_default_stream - stream);
+    return Call::make(c->type, c->name, args, c->call_type);
+}
+
+int random_stream(const Call *c) { return is_random(c) ? std::max(no_stream, int(*as_const_int(c->args[1]))) : no_stream; }
 
 Expr take_out_scalars(Graph &g, const Expr &e) { return TakeOutScalars(g).mutate(e); }
 

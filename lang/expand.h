@@ -21,11 +21,16 @@ Expr widen_float16(const Expr &);
 // A cast to t that rounds to a 16-bit float by way of f32, the same on every processor; NaN stays NaN.
 Expr round_to(const Type &t, const Expr &);
 
-// random(seed, stream, indices...)   ->   Philox4x32-10 keyed by seed, counter = (linear index, stream), word 0 / 2^32.
-// `extents`: of every index by name. `next_stream`: the ordinal that a call without a stream takes.
-Expr expand_random(const Graph &, const Expr &, const Names &vars, const std::map<std::string, Dim> &extents, int &next_stream);
-// The placeholder: a uniform float in [0, 1). stream -1: the default. No indices: those of the left side.
+// random(seed, stream, indices...)   ->   Philox4x32-10 keyed by seed, counter = (linear index, stream), word 0 / 2^32, in
+// the expression of node n. Without indices: those of the left side, which a reduction does not have. Throws an Error.
+Expr expand_random(const Graph &, const Expr &, const Node &n);
+
+// The placeholder: a uniform float in [0, 1). stream -1: the default, which with_stream replaces when the program is built.
 Expr random_placeholder(const Expr &seed, int stream, const std::vector<Expr> &indices);
+bool is_random_without_stream(const Halide::Internal::Call *);
+Expr with_stream(const Halide::Internal::Call *, int stream);
+// The stream that the user gave a call of random, -1 if the call is none, or has none of the user's.
+int random_stream(const Halide::Internal::Call *);
 
 // Names bound by expansions are numbered in order within a program, so that its text is the same in every run.
 void number_lets_from_zero();

@@ -2,6 +2,7 @@
 // order; inside they are known by id only.
 #pragma once
 #include <map>
+#include <optional>
 #include <variant>
 #include "lang/access.h"
 #include "lang/layout.h"
@@ -10,11 +11,12 @@ namespace stretto {
 
 using ArgumentId = int;
 
-// An extent: a constant, Graph::sizes[value], or the number of ranks.
+// An extent: a constant, Graph::sizes[value], the number of ranks; unknown until inference finds it.
 struct Dim {
-    enum Kind { Constant,
+    enum Kind { Unknown,
+                Constant,
                 Size,
-                Ranks } kind = Constant;
+                Ranks } kind = Unknown;
     int64_t value = 0;
     bool operator==(const Dim &o) const {
         return kind == o.kind && value == o.value;
@@ -26,7 +28,26 @@ struct Dim {
 using Dims = std::vector<Dim>;
 using Names = std::vector<std::string>;
 
-// ---- what a node does with its value. `value` is an expression over vars (and rvars).
+// An index that a node runs over: a dimension of its value, or a reduced one.
+struct Index {
+    std::string name;
+    Dim extent;
+    Axes axes;  // that slice it; empty: the rank runs over all of it. Of an all-gather: where it is computed
+    bool reduced = false;
+};
+
+// Whose memory the elements that a node reads come from: this rank's own; of every rank along the axes, in order (for a
+// reduction over them); of rank `value`; of the rank that owns the element in dimension `dim`.
+struct From {
+    enum Kind { Own,
+                Each,
+                Rank,
+                Owner } kind = Own;
+    Axes axes;
+    int value = 0, dim = -1;
+};
+
+// ---- what a node does with its value. `value` is an expression over the domain.
 struct ArgumentValue {
     ArgumentId argument;
 };
@@ -41,7 +62,7 @@ struct Reduction {
     bool any_order = false;
 };
 // The partial result t(block) over block `block` of rvars[split] (of as many blocks as there are ranks) and all of the other
-// rvars. Within a block 64 accumulators by offset along the last rvar (see reference.h for the order). vars = {"block"}.
+// rvars. Within a block 64 accumulators by offset along the last rvar (see reference.h for the order).
 // slice: as in Map (0 when the blocks are computed by their owners although the operand is whole).
 struct Blocks {
     ReduceOp op;
@@ -49,32 +70,38 @@ struct Blocks {
     bool any_order = false;
     int slice = -1;
 };
-// t() = op over blocks 0..ranks-1, in order, of value (an access of a Blocks node at rvars = {"block"}).
+// t() = op over blocks 0..ranks-1, in order, of value (an access of a Blocks node at the reduced index).
 struct Fold {
     ReduceOp op;
 };
-// The reduction over ranks, in rank order, of value, each addend cast to `accumulator` first, the result to the node's type.
 enum class Algorithm { Auto,
                        OneShot,
                        TwoPhase };
-struct AllReduce {
-    ReduceOp op = Sum;  // set by inference from the operand's layout
-    Type accumulator;
+// t(vars) = the element of `from`, or the reduction of the elements of all its ranks, in rank order: each addend cast to
+// the node's accumulator first, the result to the node's type. Of the result each rank has its slice of to_dim, or all.
+//   all_reduce: Each, op.   reduce_scatter: Each, op, to_dim.   all_gather: Owner.   broadcast: Rank.
+struct Communication {
+    From from;
+    std::optional<ReduceOp> reduce;  // which one inference takes from the operand's layout
+    std::optional<int> to_dim;
     Algorithm algorithm = Algorithm::Auto;
 };
-struct ReduceScatter {
-    ReduceOp op = Sum;
-    Type accumulator;
-    int dim = 0;
+using Op = std::variant<ArgumentValue, Map, Reduction, Blocks, Fold, Communication>;
+
+// What a node is to the program: a tensor of the user's, or made from one by the language, a verb or a pass.
+enum class Role { Own,
+                  ReduceScatter,  // of an all-reduce that was split
+                  AllGather,      // of a slice
+                  Inner,          // a reduction inside the definition of a tensor
+                  Blocks,         // the block results of a full reduction
+                  NewValue,       // of an argument, when it has no name of its own
+                  Addend,         // of a reduction over ranks, stored before it is loaded
+                  Store };        // a copy to an argument
+struct Origin {
+    Role role = Role::Own;
+    NodeId of = -1;   // a node that there is, or was; -1: none
+    int ordinal = 0;  // of Inner: from 0; of NewValue and Store: the argument
 };
-struct AllGather {
-    int dim = 0;
-};
-// The value on rank `root`, everywhere.
-struct Broadcast {
-    int root = 0;
-};
-using Op = std::variant<ArgumentValue, Map, Reduction, Blocks, Fold, AllReduce, ReduceScatter, AllGather, Broadcast>;
 
 // What verbs attach to a node for lowering; no effect on values.
 struct Directives {
@@ -85,16 +112,16 @@ struct Directives {
 
 struct Node {
     NodeId id = -1;
-    std::string name;  // the user's, or `gsum.rs`, `un.blocks`
+    Origin origin;
+    std::string name;  // for people: the user's, or made by Graph::add from the origin: `gsum.rs`, `un.blocks`
     Op op;
     Type type;
-    Dims dims;          // row-major: dims[0] is the slowest
-    Names vars, rvars;  // indices of the left side, and reduced ones
-    Dims rdims;         // extents of rvars
-    Expr source;        // as the user wrote it, for people
-    Expr value;         // with functions expanded and plan scalars taken out, for machines; of the same type as `type` but
-                        // for communications with an accumulator
-    Layout layout;      // declared for arguments, else inferred
+    Type accumulator;           // in which a reduction adds up
+    std::vector<Index> domain;  // free indices, row-major (the first is the slowest), then reduced ones in order
+    Expr source;                // as the user wrote it, for people
+    Expr value;                 // with functions expanded and plan scalars taken out, for machines; of the same type as `type`
+                                // but for communications with an accumulator
+    Layout layout;              // declared for arguments, else inferred
     Directives directives;
 
     template <class T>
@@ -109,9 +136,23 @@ struct Node {
         return as<ArgumentValue>();
     }
     bool is_communication() const {
-        return as<AllReduce>() || as<ReduceScatter>() || as<AllGather>() || as<Broadcast>();
+        return as<Communication>();
     }
+    // Loads every rank's addend, one rank's value; stores to every rank.
+    bool reduces_over_ranks() const;
+    bool loads_from_ranks() const;
+    bool stores_to_ranks() const;
+    // Of Reduction, Blocks, Fold, and Communication with a reduction.
+    ReduceOp reduce_op() const;
+
+    // Parts of the domain: of the value's dimensions, and of what is reduced.
+    size_t dimensions() const;
+    Names vars() const, rvars() const;
+    Dims dims() const, rdims() const;
 };
+
+// Free indices with these names, whole and of unknown extent until inference.
+std::vector<Index> indices_named(const Names &);
 
 enum class Access { Input,
                     InOut,
@@ -150,11 +191,19 @@ struct Graph {
     std::vector<Result> results;
     std::vector<Expr> scalars;  // plan scalars, each evaluated once a call in its own type
     std::vector<Requirement> requirements;
-    int next_id = 0, next_group = 0;
+    int next_group = 0;
+    // Of every node that there is or was, by id: verbs and messages speak of both.
+    struct Identity {
+        std::string name;
+        Origin origin;
+    };
+    std::vector<Identity> identities;
+    std::map<NodeId, NodeId> became;  // by the verbs: what a node that went is now
 
     const Node &at(NodeId) const;
     Node &at(NodeId);
-    // At the edge only, for names that people wrote; null if there is none.
+    bool has(NodeId) const;
+    // At the edge only, for names that people wrote: what the node of this name is now; null if there is none.
     const Node *find(const std::string &name) const;
     const Argument *find_argument(const std::string &name) const;
 
@@ -164,16 +213,29 @@ struct Graph {
     std::vector<NodeId> readers(NodeId) const;
     bool is_result(NodeId) const;
 
-    // Adds a node at the end with a fresh id.
+    // The node that `id` is now, -1 if none.
+    NodeId current(NodeId id) const;
+    // The node that there is with this origin, -1 if none.
+    NodeId made(Role, NodeId of) const;
+
+    // What a node is called: its own name, or one that is made here from its origin.
+    std::string name_from(const Node &) const;
+    // An id for a node that is added later, which others may already originate from.
+    NodeId reserve(const std::string &name, const Origin & = {});
+    // Adds a node at the end: with its id if that was reserved, else with a fresh one; its name follows from its origin.
     Node &add(Node);
-    // t's node with value = operand(vars) and the operand's name plus suffix, not yet inferred.
-    Node communication(const std::string &name, Op, const Node &operand) const;
+    // A node with value = operand(vars), not yet inferred.
+    Node communication(const Origin &, const Communication &, const Node &operand) const;
     // In every node for which `who` holds (default: all), reads of `from` become reads of `to`.
     void redirect_reads(NodeId from, NodeId to, const std::function<bool(const Node &)> &who = {});
     void redirect_results(NodeId from, NodeId to);
 
     // Topological order, as near to the present one as possible, without nodes that no result needs (argument nodes stay).
     void tidy();
+
+private:
+    int position(NodeId) const;          // in nodes, -1 if it is not there
+    mutable std::vector<int> positions;  // by id, as they were when last asked for
 };
 
 // "n", "16", "ranks()"

@@ -11,20 +11,29 @@ namespace {
 
 // The layout of an expression: a slice is named by its index variable.
 struct ExprLayout {
-    AxisLayout::Kind kind = AxisLayout::Replicated;
+    enum Kind { Replicated,
+                Sliced,
+                Partial,
+                Local } kind = Replicated;
     ReduceOp op = Sum;
     std::string var;
-    bool is(AxisLayout::Kind k) const {
+    bool is(Kind k) const {
         return kind == k;
     }
 };
 
+ExprLayout::Kind kind_of(const Layout &l) {
+    return l.is_partial()  ? ExprLayout::Partial
+           : l.is_local()  ? ExprLayout::Local
+           : l.is_sliced() ? ExprLayout::Sliced
+                           : ExprLayout::Replicated;
+}
+
 std::string describe(const ExprLayout &l) {
     switch (l.kind) {
-    case AxisLayout::Sliced: return "sliced on " + l.var;
-    case AxisLayout::Partial: return std::string("partial(") + reduce_op_name(l.op) + ")";
-    case AxisLayout::Local: return "local";
-    case AxisLayout::Rooted: return "rooted";
+    case ExprLayout::Sliced: return "sliced on " + l.var;
+    case ExprLayout::Partial: return std::string("partial(") + reduce_op_name(l.op) + ")";
+    case ExprLayout::Local: return "local";
     default: return "replicated";
     }
 }
@@ -46,16 +55,16 @@ class Inference {
     [[noreturn]] void fail(const std::string &why, const std::string &legal) const {
         std::string what = definition_text(g, n);
         if (n.as<Blocks>())  // the user wrote t() = sum_over(...)
-            what = n.name.substr(0, n.name.rfind(".blocks")) + "() = " + what.substr(what.find("block of ") + 9);
+            what = g.identities[size_t(n.origin.of)].name + "() = " + reduction_text(g, n);
         throw Error("In program " + g.program + ": cannot define " + what + ".\n  " + why +
                     (legal.empty() ? "" : "\nLegal: " + legal));
     }
 
     // The first access in e with this layout, as code, and its tensor.
-    const Call *culprit(const Expr &e, AxisLayout::Kind kind) const {
+    const Call *culprit(const Expr &e, ExprLayout::Kind kind) const {
         const Call *found = nullptr;
         for_each_access(e, [&](const Call *c) {
-            if (!found && g.at(accessed(c)).layout.is(kind)) found = c;
+            if (!found && kind_of(g.at(accessed(c)).layout) == kind) found = c;
         });
         return found;
     }
@@ -64,17 +73,16 @@ class Inference {
         return (c ? to_string(g, Expr(c)) : to_string(g, e)) + " is " + describe(l);
     }
     std::string reduce_first(const Expr &e) const {
-        const Call *c = culprit(e, AxisLayout::Partial);
+        const Call *c = culprit(e, ExprLayout::Partial);
         if (!c) return "reduce the operand first, by all_reduce or reduce_scatter";
         const Node &t = g.at(accessed(c));
-        if (t.name.find('.') == std::string::npos)
+        if (t.origin.role != Role::Inner)
             return "reduce it first: all_reduce(" + t.name + "), or reduce_scatter(" + t.name + ", dim)";
-        std::string value = definition_text(g, t);  // of a reduction inside an expression
-        return "give it a name and reduce that first: total(...)" + value.substr(value.find(" = ")) +
+        return "give it a name and reduce that first: total(...) = " + reduction_text(g, t) +
                "; all_reduce(total), or reduce_scatter(total, dim)";
     }
     // verb(t), verb(t, root), ...: of the tensor in e that has this layout.
-    std::string applied(const std::string &verb, const Expr &e, AxisLayout::Kind kind, const std::string &rest = "") const {
+    std::string applied(const std::string &verb, const Expr &e, ExprLayout::Kind kind, const std::string &rest = "") const {
         const Call *c = culprit(e, kind);
         return verb + "(" + (c ? g.at(accessed(c)).name : "the operand") + rest + ")";
     }
@@ -82,17 +90,17 @@ class Inference {
     // A pending reduction where `operation` combines it with what it must not be combined with.
     [[noreturn]] void mixed(const std::string &operation, const Expr &ea, const ExprLayout &a, const Expr &eb,
                             const ExprLayout &b) const {
-        bool first = a.is(AxisLayout::Partial);
+        bool first = a.is(ExprLayout::Partial);
         const ExprLayout &p = first ? a : b, &q = first ? b : a;
         const Expr &ep = first ? ea : eb, &eq = first ? eb : ea;
         std::string op = reduce_op_name(p.op), why;
-        if (q.is(AxisLayout::Partial) && q.op != p.op)
+        if (q.is(ExprLayout::Partial) && q.op != p.op)
             why = "two different reductions are pending.";
-        else if (q.is(AxisLayout::Partial) && p.op == Sum)
+        else if (q.is(ExprLayout::Partial) && p.op == Sum)
             why = "the product of two sums is not the sum of products.";
-        else if (q.is(AxisLayout::Sliced))
+        else if (q.is(ExprLayout::Sliced))
             why = "a rank holds all of the one and a block of the other.";
-        else if (q.is(AxisLayout::Local))
+        else if (q.is(ExprLayout::Local))
             why = "the second differs between ranks.";
         else if ((p.op == Sum && operation == "sum") || (p.op == Prod && operation == "product"))
             why = "combining them would count the second once a rank.";
@@ -100,8 +108,8 @@ class Inference {
             why = "a pending " + op + " does not pass through a " + operation + ".";
         std::string legal = reduce_first(ep);
         if (p.op == Sum && operation != "sum") {  // linear in a replicated factor
-            if (q.is(AxisLayout::Sliced)) legal += ", or " + applied("all_gather", eq, q.kind);
-            if (q.is(AxisLayout::Local) && culprit(eq, q.kind)) legal += ", or " + applied("broadcast", eq, q.kind, ", root");
+            if (q.is(ExprLayout::Sliced)) legal += ", or " + applied("all_gather", eq, q.kind);
+            if (q.is(ExprLayout::Local) && culprit(eq, q.kind)) legal += ", or " + applied("broadcast", eq, q.kind, ", root");
         }
         fail(operand_text(ep, p) + " and " + operand_text(eq, q) + "; " + why, legal);
     }
@@ -109,27 +117,27 @@ class Inference {
     // e must not be a pending reduction where `what` uses it.
     ExprLayout settled(const Expr &e, const std::string &what) const {
         ExprLayout l = (*this)(e);
-        if (l.is(AxisLayout::Partial))
+        if (l.is(ExprLayout::Partial))
             fail(operand_text(e, l) + "; " + what + " needs the reduced value.", reduce_first(e));
         return l;
     }
 
     ExprLayout join(const Expr &ea, const ExprLayout &a, const Expr &eb, const ExprLayout &b,
                     const std::string &operation = "combination") const {
-        if (a.is(AxisLayout::Partial) || b.is(AxisLayout::Partial)) mixed(operation, ea, a, eb, b);
-        if (a.is(AxisLayout::Replicated)) return b;
-        if (b.is(AxisLayout::Replicated)) return a;
+        if (a.is(ExprLayout::Partial) || b.is(ExprLayout::Partial)) mixed(operation, ea, a, eb, b);
+        if (a.is(ExprLayout::Replicated)) return b;
+        if (b.is(ExprLayout::Replicated)) return a;
         if (a.kind != b.kind) {
-            const Expr &slices = a.is(AxisLayout::Sliced) ? ea : eb, &own = a.is(AxisLayout::Sliced) ? eb : ea;
-            std::string legal = applied("all_gather", slices, AxisLayout::Sliced);
-            if (culprit(own, AxisLayout::Local)) legal += ", or " + applied("broadcast", own, AxisLayout::Local, ", root");
+            const Expr &slices = a.is(ExprLayout::Sliced) ? ea : eb, &own = a.is(ExprLayout::Sliced) ? eb : ea;
+            std::string legal = applied("all_gather", slices, ExprLayout::Sliced);
+            if (culprit(own, ExprLayout::Local)) legal += ", or " + applied("broadcast", own, ExprLayout::Local, ", root");
             fail(operand_text(ea, a) + " and " + operand_text(eb, b) + "; each rank would mix its own value with its block.",
                  legal);
         }
-        if (a.is(AxisLayout::Sliced) && a.var != b.var)
+        if (a.is(ExprLayout::Sliced) && a.var != b.var)
             fail("two indices, " + a.var + " (" + operand_text(ea, a) + ") and " + b.var + " (" + operand_text(eb, b) +
                      "), are sliced over one axis.",
-                 applied("all_gather", ea, AxisLayout::Sliced) + ", or " + applied("all_gather", eb, AxisLayout::Sliced));
+                 applied("all_gather", ea, ExprLayout::Sliced) + ", or " + applied("all_gather", eb, ExprLayout::Sliced));
         return a;
     }
     ExprLayout joined(const Expr &a, const Expr &b, const std::string &what) const {
@@ -140,7 +148,7 @@ class Inference {
     template <class T>
     ExprLayout sum(const T *x, bool subtract) const {
         ExprLayout a = (*this)(x->a), b = (*this)(x->b);
-        bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
+        bool pa = a.is(ExprLayout::Partial), pb = b.is(ExprLayout::Partial);
         if (subtract && is_const_zero(x->a) && pb) {  // -b
             if (b.op == Prod)
                 fail(operand_text(x->b, b) + "; each rank would change the sign of the product.", reduce_first(x->b));
@@ -155,16 +163,16 @@ class Inference {
 
     ExprLayout product(const Mul *x) const {
         ExprLayout a = (*this)(x->a), b = (*this)(x->b);
-        bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
+        bool pa = a.is(ExprLayout::Partial), pb = b.is(ExprLayout::Partial);
         if (pa && pb && a.op == Prod && b.op == Prod) return a;
-        if (pa && a.op == Sum && b.is(AxisLayout::Replicated)) return a;
-        if (pb && b.op == Sum && a.is(AxisLayout::Replicated)) return b;
+        if (pa && a.op == Sum && b.is(ExprLayout::Replicated)) return a;
+        if (pb && b.op == Sum && a.is(ExprLayout::Replicated)) return b;
         return join(x->a, a, x->b, b, "product");
     }
 
     ExprLayout quotient(const Div *x) const {
         ExprLayout b = settled(x->b, "a divisor"), a = (*this)(x->a);
-        if (a.is(AxisLayout::Partial) && a.op == Sum && b.is(AxisLayout::Replicated)) {
+        if (a.is(ExprLayout::Partial) && a.op == Sum && b.is(ExprLayout::Replicated)) {
             if (x->type.is_float()) return a;
             fail(operand_text(x->a, a) + "; integer division rounds each rank's addend.", reduce_first(x->a));
         }
@@ -174,12 +182,12 @@ class Inference {
     // max(a, b) and min(a, b): legal on a partial of the same op, with a replicated value too.
     ExprLayout extremum(const Expr &ea, const Expr &eb, ReduceOp op) const {
         ExprLayout a = (*this)(ea), b = (*this)(eb);
-        bool pa = a.is(AxisLayout::Partial) && a.op == op, pb = b.is(AxisLayout::Partial) && b.op == op;
-        if (pa && (pb || b.is(AxisLayout::Replicated))) return a;
-        if (pb && a.is(AxisLayout::Replicated)) return b;
+        bool pa = a.is(ExprLayout::Partial) && a.op == op, pb = b.is(ExprLayout::Partial) && b.op == op;
+        if (pa && (pb || b.is(ExprLayout::Replicated))) return a;
+        if (pb && a.is(ExprLayout::Replicated)) return b;
         const char *what = op == Max ? "max" : "min";
         if (pa || pb) {  // with a value that is not the same everywhere, or another reduction
-            if ((pa ? b : a).is(AxisLayout::Partial)) settled(pa ? eb : ea, what);
+            if ((pa ? b : a).is(ExprLayout::Partial)) settled(pa ? eb : ea, what);
             mixed(what, ea, a, eb, b);
         }
         return join(ea, settled(ea, what), eb, settled(eb, what));
@@ -187,15 +195,15 @@ class Inference {
 
     ExprLayout selection(const Select *x) const {
         ExprLayout c = settled(x->condition, "a condition"), a = (*this)(x->true_value), b = (*this)(x->false_value);
-        bool pa = a.is(AxisLayout::Partial), pb = b.is(AxisLayout::Partial);
+        bool pa = a.is(ExprLayout::Partial), pb = b.is(ExprLayout::Partial);
         if (pa || pb) {
             const Expr &arm = pa ? x->true_value : x->false_value, &other = pa ? x->false_value : x->true_value;
             const ExprLayout &p = pa ? a : b, &q = pa ? b : a;
-            if (!c.is(AxisLayout::Replicated))
+            if (!c.is(ExprLayout::Replicated))
                 fail(operand_text(arm, p) + ", and the condition " + to_string(g, x->condition) + " is " + describe(c) +
                          ": ranks would choose differently.",
                      reduce_first(arm));
-            if (q.is(AxisLayout::Partial) && p.op == q.op) return p;
+            if (q.is(ExprLayout::Partial) && p.op == q.op) return p;
             if (p.op == Sum && is_const_zero(other)) return p;
             std::string legal = "arms that are both " + describe(p);
             fail(operand_text(arm, p) + ", and the other arm: " + operand_text(other, q) + "; both must be pending alike.",
@@ -207,7 +215,7 @@ class Inference {
 
     ExprLayout conversion(const Cast *x) const {
         ExprLayout a = (*this)(x->value);
-        if (!a.is(AxisLayout::Partial)) return a;
+        if (!a.is(ExprLayout::Partial)) return a;
         const Type &from = x->value.type(), &to = x->type;
         bool legal = a.op == Sum    ? is_linear_cast(from, to)
                      : a.op == Prod ? from == to
@@ -223,21 +231,21 @@ class Inference {
     ExprLayout read(const Call *c) const {
         const Node &t = g.at(accessed(c));
         auto idx = indices_of(c);
-        if (idx.size() != t.dims.size())
-            fail(t.name + " has " + std::to_string(t.dims.size()) + " dimension" + (t.dims.size() == 1 ? "" : "s") + ", " +
+        if (idx.size() != t.dimensions())
+            fail(t.name + " has " + std::to_string(t.dimensions()) + " dimension" + (t.dimensions() == 1 ? "" : "s") + ", " +
                      std::to_string(idx.size()) + (idx.size() == 1 ? " index is given." : " indices are given."),
                  "");
         for (auto &i : idx) {
             ExprLayout l = settled(i, "an index");
-            if (l.is(AxisLayout::Replicated) || t.layout.is_local()) continue;
+            if (l.is(ExprLayout::Replicated) || t.layout.is_local()) continue;
             std::string legal;
-            if (l.is(AxisLayout::Sliced)) legal = applied("all_gather", i, l.kind) + ", or ";
-            if (l.is(AxisLayout::Local) && culprit(i, l.kind)) legal = applied("broadcast", i, l.kind, ", root") + ", or ";
+            if (l.is(ExprLayout::Sliced)) legal = applied("all_gather", i, l.kind) + ", or ";
+            if (l.is(ExprLayout::Local) && culprit(i, l.kind)) legal = applied("broadcast", i, l.kind, ", root") + ", or ";
             fail("index " + to_string(g, i) + " of " + t.name + " is " + describe(l) + ": it differs between ranks.",
                  legal + "an index that is the same on all ranks, or a local tensor in place of " + t.name);
         }
-        ExprLayout r{t.layout.kind(), t.layout.op(), ""};
-        int d = t.layout.sliced_dimension();
+        ExprLayout r{kind_of(t.layout), t.layout.op(), ""};
+        int d = t.layout.first_sliced();
         if (d >= 0) {
             r.var = bare_index(idx[d]);
             if (r.var.empty())
@@ -269,7 +277,7 @@ public:
         if (const Variable *v = e.as<Variable>()) {
             Symbol s = symbol_of(Expr(v));
             bool differs = s.kind == Symbol::Rank || (s.kind == Symbol::PlanScalar && uses_rank(g.scalars[s.number]));
-            return {differs ? AxisLayout::Local : AxisLayout::Replicated, Sum, ""};
+            return {differs ? ExprLayout::Local : ExprLayout::Replicated, Sum, ""};
         }
         if (const Call *c = e.as<Call>()) return as_access(e) ? read(c) : call(c);
         if (const Add *x = e.as<Add>()) return sum(x, false);
@@ -295,70 +303,75 @@ public:
         return {};
     }
 
-    // Extents of the indices in the order of `names`, from the bare indices of the reads.
-    Dims extents(const Names &names, const Dims &declared) const {
+    // Extents of the domain, from the bare indices of the reads.
+    void find_extents(std::vector<Index> &domain) const {
         std::map<std::string, std::pair<Dim, std::string>> known;
         for_each_access(n.source, [&](const Call *c) {
             const Node &t = g.at(accessed(c));
             auto idx = indices_of(c);
-            for (size_t d = 0; d < idx.size() && d < t.dims.size(); d++) {
+            for (size_t d = 0; d < idx.size() && d < t.domain.size(); d++) {
                 std::string v = bare_index(idx[d]);
                 if (v.empty()) continue;
-                auto [it, fresh] = known.insert({v, {t.dims[d], t.name}});
-                if (!fresh && it->second.first != t.dims[d])
+                const Dim &extent = t.domain[d].extent;
+                auto [it, fresh] = known.insert({v, {extent, t.name}});
+                if (!fresh && it->second.first != extent)
                     fail("index " + v + " ranges over " + to_string(g, it->second.first) + " in " + it->second.second +
-                             " and over " + to_string(g, t.dims[d]) + " in " + t.name + ".",
+                             " and over " + to_string(g, extent) + " in " + t.name + ".",
                          "an index of its own for each, or tensors that are declared with the same extent");
             }
         });
-        Dims dims;
-        const std::string tensor = n.name.substr(0, n.name.find('.'));  // the user's, of one that was hoisted
-        for (size_t i = 0; i < names.size(); i++) {
-            if (known.count(names[i]))
-                dims.push_back(known[names[i]].first);
-            else if (i < declared.size())
-                dims.push_back(declared[i]);
-            else if (names == n.rvars)
-                fail("nothing that is reduced uses index " + names[i] + ", so it has no extent.",
+        // The user's tensor, of a reduction inside its definition.
+        std::string tensor = n.name;
+        for (Origin o = n.origin; o.of >= 0; o = g.identities[size_t(o.of)].origin) tensor = g.identities[size_t(o.of)].name;
+        for (auto &i : domain) {
+            if (known.count(i.name))
+                i.extent = known[i.name].first;
+            else if (i.extent.kind == Dim::Unknown && i.reduced)
+                fail("nothing that is reduced uses index " + i.name + ", so it has no extent.",
                      "reduce over indices that an operand uses");
-            else
-                fail("no operand gives index " + names[i] + " an extent.",
+            else if (i.extent.kind == Dim::Unknown)
+                fail("no operand gives index " + i.name + " an extent.",
                      "declare the tensor with its extents: Tensor " + tensor + "{\"" + tensor + "\", type, {extents}}");
         }
-        return dims;
+    }
+
+    // The dimension of the result that index v is, -1 if none.
+    int dimension(const std::string &v) const {
+        for (size_t d = 0; d < n.dimensions(); d++)
+            if (n.domain[d].name == v) return int(d);
+        return -1;
+    }
+    std::string rvar(size_t k) const {
+        return n.domain[n.dimensions() + k].name;
     }
 
     Layout reduced(const ExprLayout &l, ReduceOp op) const {
-        auto position = [&](const Names &v) { return int(std::find(v.begin(), v.end(), l.var) - v.begin()); };
-        if (l.is(AxisLayout::Partial) && l.op != op)
+        if (l.is(ExprLayout::Partial) && l.op != op)
             fail(operand_text(n.source, l) + "; a " + reduce_op_name(op) + " over it would mix two reductions.",
                  reduce_first(n.source));
-        if (l.is(AxisLayout::Sliced)) {
-            int d = position(n.vars);
-            return d < int(n.vars.size()) ? sliced(d) : partial(op);
-        }
-        return of_kind(l);
+        if (!l.is(ExprLayout::Sliced)) return of_kind(l);
+        int d = dimension(l.var);
+        return d >= 0 ? sliced(d) : partial(op);
     }
     Layout of_kind(const ExprLayout &l) const {
-        if (l.is(AxisLayout::Partial)) return partial(l.op);
-        return l.is(AxisLayout::Local) ? local : replicated;
+        if (l.is(ExprLayout::Partial)) return partial(l.op);
+        return l.is(ExprLayout::Local) ? local : replicated;
     }
 
     Layout operator()(const Map &m, const ExprLayout &l) const {
         if (m.slice >= 0) {
-            if (m.slice >= int(n.vars.size()))
+            if (m.slice >= int(n.dimensions()))
                 fail("dimension " + std::to_string(m.slice) + " does not exist.",
-                     "0 to " + std::to_string(int(n.vars.size()) - 1));
-            if (l.is(AxisLayout::Replicated) || (l.is(AxisLayout::Sliced) && l.var == n.vars[m.slice])) return sliced(m.slice);
+                     "0 to " + std::to_string(int(n.dimensions()) - 1));
+            if (l.is(ExprLayout::Replicated) || (l.is(ExprLayout::Sliced) && dimension(l.var) == m.slice)) return sliced(m.slice);
             std::string d = ", " + std::to_string(m.slice), of = "slice_of(x" + d + ") of x = ", legal;
-            if (l.is(AxisLayout::Partial)) legal = applied("reduce_scatter", n.source, l.kind, d);
-            if (l.is(AxisLayout::Sliced)) legal = of + applied("all_gather", n.source, l.kind);
-            if (l.is(AxisLayout::Local)) legal = of + applied("broadcast", n.source, l.kind, ", root");
+            if (l.is(ExprLayout::Partial)) legal = applied("reduce_scatter", n.source, l.kind, d);
+            if (l.is(ExprLayout::Sliced)) legal = of + applied("all_gather", n.source, l.kind);
+            if (l.is(ExprLayout::Local)) legal = of + applied("broadcast", n.source, l.kind, ", root");
             fail(operand_text(n.source, l) + "; only a replicated value has slices to take.", legal);
         }
-        if (!l.is(AxisLayout::Sliced)) return of_kind(l);
-        for (size_t d = 0; d < n.vars.size(); d++)
-            if (n.vars[d] == l.var) return sliced(int(d));
+        if (!l.is(ExprLayout::Sliced)) return of_kind(l);
+        if (dimension(l.var) >= 0) return sliced(dimension(l.var));
         fail(operand_text(n.source, l) + ", and " + l.var + " is not an index of the left side.",
              "reduce over it (sum_over(" + l.var + ", ...)), or put it on the left side");
     }
@@ -366,71 +379,77 @@ public:
         return reduced(l, r.op);
     }
     Layout operator()(const Blocks &b, const ExprLayout &l) const {
-        if (l.is(AxisLayout::Sliced) && l.var != n.rvars[b.split])
-            fail("the blocks of this reduction are over " + n.rvars[b.split] + ", but " + operand_text(n.source, l) + ".",
+        if (l.is(ExprLayout::Sliced) && l.var != rvar(size_t(b.split)))
+            fail("the blocks of this reduction are over " + rvar(size_t(b.split)) + ", but " + operand_text(n.source, l) + ".",
                  "blocks over the sliced index, .blocks(" + l.var + "); or " +
                      applied("all_gather", n.source, l.kind));
-        if (l.is(AxisLayout::Partial)) return reduced(l, b.op);
-        if (l.is(AxisLayout::Sliced) || (b.slice == 0 && l.is(AxisLayout::Replicated))) return sliced(0);
+        if (l.is(ExprLayout::Partial)) return reduced(l, b.op);
+        if (l.is(ExprLayout::Sliced) || (b.slice == 0 && l.is(ExprLayout::Replicated))) return sliced(0);
         return of_kind(l);
     }
     Layout operator()(const Fold &, const ExprLayout &l) const {
-        if (l.is(AxisLayout::Sliced)) fail("its block results are " + describe(l) + ".", "all_gather them first");
+        if (l.is(ExprLayout::Sliced)) fail("its block results are " + describe(l) + ".", "all_gather them first");
         return of_kind(l);
     }
     // What makes the whole value, the same on every rank, of an operand with layout l.
     std::string made_whole(const ExprLayout &l) const {
         switch (l.kind) {
-        case AxisLayout::Partial: return applied("all_reduce", n.source, l.kind);
-        case AxisLayout::Sliced: return applied("all_gather", n.source, l.kind);
-        case AxisLayout::Local: return applied("broadcast", n.source, l.kind, ", root");
+        case ExprLayout::Partial: return applied("all_reduce", n.source, l.kind);
+        case ExprLayout::Sliced: return applied("all_gather", n.source, l.kind);
+        case ExprLayout::Local: return applied("broadcast", n.source, l.kind, ", root");
         default: return "the operand itself: it is the same on all ranks";
         }
     }
-    Layout pending(const char *what, const ExprLayout &l, const Layout &result) const {
-        if (l.is(AxisLayout::Partial)) return result;
-        std::string legal = made_whole(l);
-        auto *scatter = n.as<ReduceScatter>();
-        if (scatter && l.is(AxisLayout::Replicated))
-            legal = applied("slice_of", n.source, l.kind, ", " + std::to_string(scatter->dim));
-        if (l.is(AxisLayout::Local))
-            legal = "an operand that is partial(Sum), partial(Prod), partial(Max) or partial(Min), or " + legal;
-        fail(operand_text(n.source, l) + "; " + what + " needs a pending reduction, partial(op).", legal);
-    }
     void check_dimension(int d, const char *what) const {
-        if (d < 0 || d >= int(n.vars.size()))
+        int dimensions = int(n.dimensions());
+        if (d < 0 || d >= dimensions)
             fail(std::string(what) + " on dimension " + std::to_string(d) + ", but the operand has " +
-                     std::to_string(n.vars.size()) + ".",
-                 n.vars.empty() ? "" : "a dimension from 0 to " + std::to_string(int(n.vars.size()) - 1));
+                     std::to_string(dimensions) + ".",
+                 dimensions ? "a dimension from 0 to " + std::to_string(dimensions - 1) : "");
     }
-    Layout operator()(const AllReduce &, const ExprLayout &l) const {
-        return pending("all_reduce", l, replicated);
-    }
-    Layout operator()(const ReduceScatter &r, const ExprLayout &l) const {
-        pending("reduce_scatter", l, replicated);
-        check_dimension(r.dim, "reduce_scatter");
-        return sliced(r.dim);
-    }
-    Layout operator()(const AllGather &a, const ExprLayout &l) const {
-        if (!l.is(AxisLayout::Sliced))
-            fail(operand_text(n.source, l) + "; all_gather needs a sliced operand.", made_whole(l));
-        check_dimension(a.dim, "all_gather");
-        return replicated;
-    }
-    Layout operator()(const Broadcast &b, const ExprLayout &l) const {
-        if (b.root < 0) fail("rank " + std::to_string(b.root) + " does not exist.", "a root from 0 to ranks() - 1");
-        if (!l.is(AxisLayout::Local))
+    // The row of each communication: what its operand must be, and what it gives.
+    Layout operator()(const Communication &c, const ExprLayout &l) const {
+        if (c.reduce) {
+            const char *verb = !c.to_dim ? "all_reduce" : "reduce_scatter";
+            if (!l.is(ExprLayout::Partial)) {
+                std::string legal = made_whole(l);
+                if (c.to_dim && l.is(ExprLayout::Replicated))
+                    legal = applied("slice_of", n.source, l.kind, ", " + std::to_string(*c.to_dim));
+                if (l.is(ExprLayout::Local))
+                    legal = "an operand that is partial(Sum), partial(Prod), partial(Max) or partial(Min), or " + legal;
+                fail(operand_text(n.source, l) + "; " + verb + " needs a pending reduction, partial(op).", legal);
+            }
+            if (!c.to_dim) return replicated;
+            check_dimension(*c.to_dim, verb);
+            return sliced(*c.to_dim, c.from.axes);
+        }
+        if (c.from.kind == From::Owner) {
+            if (!l.is(ExprLayout::Sliced))
+                fail(operand_text(n.source, l) + "; all_gather needs a sliced operand.", made_whole(l));
+            check_dimension(c.from.dim, "all_gather");
+            return replicated;
+        }
+        if (c.from.value < 0) fail("rank " + std::to_string(c.from.value) + " does not exist.", "a root from 0 to ranks() - 1");
+        if (!l.is(ExprLayout::Local))
             fail(operand_text(n.source, l) + "; broadcast needs a local operand.", made_whole(l));
         return replicated;
     }
     Layout operator()(const ArgumentValue &, const ExprLayout &) const {
         return n.layout;
     }
-
-    const Names &vars() const {
-        return n.vars;
-    }
 };
+
+// The axes that slice each index: a dimension of the result, a reduced index of which each rank has its block, the
+// dimension in which an all-gather's operand is sliced.
+void slice_domain(std::vector<Index> &domain, const Layout &layout, const Op &op, const ExprLayout &l) {
+    for (size_t d = 0; d < domain.size(); d++) {
+        Index &i = domain[d];
+        i.axes = i.reduced ? Axes{} : layout.axes_of(d);
+        if (i.reduced && l.is(ExprLayout::Sliced) && i.name == l.var) i.axes = {world_axis};
+    }
+    if (auto *c = std::get_if<Communication>(&op); c && c->from.kind == From::Owner) domain[size_t(c->from.dim)].axes = c->from.axes;
+    if (auto *b = std::get_if<Blocks>(&op); b && layout.is_sliced()) domain[1 + size_t(b->split)].axes = layout.axes_of(0);
+}
 
 }  // namespace
 
@@ -438,23 +457,18 @@ void infer_node(Graph &g, NodeId id) {
     Node &n = g.at(id);
     if (n.is_argument()) return;
     Inference infer(g, n);
-    Dims dims = n.dims, rdims = n.rdims;
-    if (n.as<Blocks>())
-        dims = {Dim{Dim::Ranks, 0}};
-    else
-        dims = infer.extents(n.vars, n.dims);
-    rdims = infer.extents(n.rvars, n.rdims);
+    std::vector<Index> domain = n.domain;
+    infer.find_extents(domain);
     ExprLayout l = infer(n.source);
-    if (auto *a = n.as<AllGather>(); a && l.is(AxisLayout::Sliced)) {
-        // The dimension follows the operand's: it is the one that l.var is on the left side.
-        auto it = std::find(n.vars.begin(), n.vars.end(), l.var);
-        if (it != n.vars.end()) a->dim = int(it - n.vars.begin());
+    if (auto *c = n.as<Communication>()) {
+        // What follows from the operand: its pending reduction, the dimension in which it is sliced.
+        if (c->reduce && l.is(ExprLayout::Partial)) c->reduce = l.op;
+        int d = l.is(ExprLayout::Sliced) ? infer.dimension(l.var) : -1;
+        if (c->from.kind == From::Owner && d >= 0) c->from.dim = d;
     }
     Layout layout = std::visit([&](auto &op) { return infer(op, l); }, n.op);
-    if (auto *a = n.as<AllReduce>()) a->op = l.op;
-    if (auto *r = n.as<ReduceScatter>()) r->op = l.op;
-    n.dims = dims;
-    n.rdims = rdims;
+    slice_domain(domain, layout, n.op, l);
+    n.domain = domain;
     n.layout = layout;
 }
 

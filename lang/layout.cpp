@@ -1,48 +1,64 @@
 #include "lang/layout.h"
+#include <algorithm>
+#include "lang/error.h"
 
 namespace stretto {
 
-bool AxisLayout::operator==(const AxisLayout &o) const {
+bool Pending::operator==(const Pending &o) const {
     return kind == o.kind && (kind != Partial || op == o.op) && (kind != Rooted || root == o.root);
 }
 
-bool Layout::operator==(const Layout &o) const {
-    if (axis != o.axis) return false;
-    for (size_t a = 0; a < axis.size(); a++)
-        if (sliced_dimension(int(a)) != o.sliced_dimension(int(a))) return false;
-    return true;
+bool Layout::has(Pending::Kind kind) const {
+    return std::any_of(pending.begin(), pending.end(), [=](auto &p) { return p.second.kind == kind; });
 }
 
-int Layout::sliced_dimension(int a) const {
-    for (size_t d = 0; d < slicing.size(); d++)
-        for (int x : slicing[d])
-            if (x == a) return int(d);
+const Axes &Layout::axes_of(size_t dimension) const {
+    static const Axes none;
+    return dimension < dims.size() ? dims[dimension] : none;
+}
+
+int Layout::sliced_dimension(int axis) const {
+    for (size_t d = 0; d < dims.size(); d++)
+        if (std::count(dims[d].begin(), dims[d].end(), axis)) return int(d);
     return -1;
 }
 
-Layout sliced(int dimension) {
+int Layout::first_sliced() const {
+    for (size_t d = 0; d < dims.size(); d++)
+        if (!dims[d].empty()) return int(d);
+    return -1;
+}
+
+ReduceOp Layout::op() const {
+    for (auto &[axis, p] : pending)
+        if (p.kind == Pending::Partial) return p.op;
+    return Sum;
+}
+
+Layout sliced(int dimension, const Axes &axes) {
+    if (dimension < 0)
+        throw Error("sliced(" + std::to_string(dimension) + "): dimensions begin at 0.\nLegal: sliced(0), sliced(1), ...");
     Layout l;
-    l.axis[0].kind = AxisLayout::Sliced;
-    l.slicing.resize(dimension < 0 ? 0 : dimension + 1);
-    if (dimension >= 0) l.slicing[dimension] = {0};
+    l.dims.resize(size_t(dimension) + 1);
+    l.dims[size_t(dimension)] = axes;
     return l;
+}
+
+Layout sliced(int dimension) {
+    return sliced(dimension, {world_axis});
 }
 
 Layout partial(ReduceOp op) {
-    Layout l;
-    l.axis[0] = {AxisLayout::Partial, op};
-    return l;
+    return {{}, {{world_axis, {Pending::Partial, op}}}};
 }
 
 std::string to_string(const Layout &l) {
-    switch (l.kind()) {
-    case AxisLayout::Replicated: return "replicated";
-    case AxisLayout::Sliced: return "sliced(" + std::to_string(l.sliced_dimension()) + ")";
-    case AxisLayout::Partial: return std::string("partial(") + reduce_op_name(l.op()) + ")";
-    case AxisLayout::Local: return "local";
-    case AxisLayout::Rooted: return "rooted(" + std::to_string(l.axis[0].root) + ")";
+    for (auto &[axis, p] : l.pending) {
+        if (p.kind == Pending::Local) return "local";
+        if (p.kind == Pending::Rooted) return "rooted(" + std::to_string(p.root) + ")";
+        return std::string("partial(") + reduce_op_name(p.op) + ")";
     }
-    return "";
+    return l.is_sliced() ? "sliced(" + std::to_string(l.first_sliced()) + ")" : "replicated";
 }
 
 }  // namespace stretto

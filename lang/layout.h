@@ -1,63 +1,67 @@
 // Where the parts of a tensor are. On each mesh axis a tensor is the same on all ranks, a block of one dimension, an addend
 // of a pending reduction, a value of the rank's own, or on one rank only.
 #pragma once
+#include <map>
 #include "lang/types.h"
 
 namespace stretto {
 
-struct AxisLayout {
-    enum Kind { Replicated,
-                Sliced,
-                Partial,
+// Mesh axes, in order: the last one varies fastest. Programs without a mesh have one axis, the world.
+using Axes = std::vector<int>;
+inline constexpr int world_axis = 0;
+
+// What a rank has of a tensor along an axis that slices none of its dimensions and along which ranks differ.
+struct Pending {
+    enum Kind { Partial,
                 Local,
-                Rooted } kind = Replicated;
+                Rooted } kind = Partial;
     ReduceOp op = Sum;  // of Partial
     int root = 0;       // of Rooted
-    bool operator==(const AxisLayout &) const;
-    bool operator!=(const AxisLayout &o) const {
-        return !(*this == o);
-    }
+    bool operator==(const Pending &) const;
 };
 
-// Programs without a mesh have one axis, the world.
+// An axis that is named nowhere: replicated along it.
 struct Layout {
-    std::vector<AxisLayout> axis{AxisLayout{}};  // one a mesh axis
-    // For each dimension of the tensor the mesh axes that slice it, in order; dimensions at the end may be left out. Block
-    // k of P, k the joint index, is [n*k/P, n*(k+1)/P).
-    std::vector<std::vector<int>> slicing;
+    // By dimension the axes that slice it, in order; whole dimensions at the end are left out. Block k of P, k the joint
+    // index, is [n*k/P, n*(k+1)/P).
+    std::vector<Axes> dims;
+    std::map<int, Pending> pending;  // by axis
 
-    AxisLayout::Kind kind(int a = 0) const {
-        return axis[a].kind;
-    }
-    bool is(AxisLayout::Kind k, int a = 0) const {
-        return kind(a) == k;
-    }
     bool is_replicated() const {
-        return is(AxisLayout::Replicated);
+        return dims.empty() && pending.empty();
     }
     bool is_sliced() const {
-        return is(AxisLayout::Sliced);
+        return !dims.empty();
     }
+    // On some axis.
     bool is_partial() const {
-        return is(AxisLayout::Partial);
+        return has(Pending::Partial);
     }
     bool is_local() const {
-        return is(AxisLayout::Local);
+        return has(Pending::Local);
     }
-    // The dimension that axis a slices, -1 if none.
-    int sliced_dimension(int a = 0) const;
-    ReduceOp op(int a = 0) const {
-        return axis[a].op;
+    const Axes &axes_of(size_t dimension) const;
+    // The dimension that the axis slices, -1 if none.
+    int sliced_dimension(int axis) const;
+    // The first sliced dimension, -1 if none.
+    int first_sliced() const;
+    // The pending reduction, of a partial layout.
+    ReduceOp op() const;
+    bool operator==(const Layout &o) const {
+        return dims == o.dims && pending == o.pending;
     }
-    bool operator==(const Layout &) const;
     bool operator!=(const Layout &o) const {
         return !(*this == o);
     }
+
+private:
+    bool has(Pending::Kind) const;
 };
 
 // Inline: objects of namespace scope in other files may be declared with them.
-inline const Layout replicated, local{{AxisLayout{AxisLayout::Local}}, {}};
+inline const Layout replicated, local{{}, {{world_axis, {Pending::Local}}}};
 Layout sliced(int dimension);
+Layout sliced(int dimension, const Axes &);
 Layout partial(ReduceOp);
 
 // As the user writes it: replicated, sliced(0), partial(Sum), local.

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iomanip>
 #include <sstream>
+#include "lang/expand.h"
 
 namespace stretto {
 
@@ -70,7 +71,7 @@ class Printer {
             if (it != ops.end()) return binary(c->args[0], it->second.first, c->args[1], it->second.second, outer);
         }
         std::string name = c->name;
-        if (name == "stretto_random" && is_const(c->args[1], -1)) return "random(" + print(c->args[0], Ternary) + ")";
+        if (name == "stretto_random" && random_stream(c) < 0) return "random(" + print(c->args[0], Ternary) + ")";
         if (name == "stretto_random" && c->args.size() > 2) {
             std::string indices = arguments({c->args.begin() + 2, c->args.end()});
             return "random(" + print(c->args[0], Ternary) + ", " + print(c->args[1], Ternary) + ", {" +
@@ -150,39 +151,31 @@ std::string extents(const Graph &g, const Dims &dims) {
     return "[" + to_string(g, dims) + "]";
 }
 
-std::string over(const char *suffix, ReduceOp op, const Names &rvars, const std::string &value) {
-    static const char *verbs[] = {"sum_over", "prod_over", "max_over", "min_over"};
-    std::string k = rvars.size() == 1 ? rvars[0] : "{" + names(rvars) + "}";
-    return std::string(verbs[op]) + "(" + k + ", " + value + ")" + suffix;
-}
-
 // A communication of a plain tensor is written with the tensor, not its elements.
 std::string operand(const Graph &g, const Node &n) {
     const Call *c = as_access(n.source);
-    if (c && c->args.size() == n.vars.size() + 1) {
+    if (c && c->args.size() == n.dimensions() + 1) {
         bool plain = true;
         auto idx = indices_of(c);
-        for (size_t d = 0; d < idx.size(); d++) plain &= bare_index(idx[d]) == n.vars[d];
+        for (size_t d = 0; d < idx.size(); d++) plain &= bare_index(idx[d]) == n.domain[d].name;
         if (plain) return g.at(accessed(c)).name;
     }
     return to_string(g, n.source);
 }
 
 std::string right_side(const Graph &g, const Node &n) {
-    std::string value = to_string(g, n.source);
-    if (auto *m = n.as<Map>()) return m->slice < 0 ? value : "slice_of(" + value + ", " + std::to_string(m->slice) + ")";
-    if (auto *r = n.as<Reduction>()) return over(r->any_order ? ".any_order()" : "", r->op, n.rvars, value);
-    if (auto *b = n.as<Blocks>()) {
-        std::string suffix = b->split ? ".blocks(" + n.rvars[b->split] + ")" : "";
-        return "block of " + over((suffix + (b->any_order ? ".any_order()" : "")).c_str(), b->op, n.rvars, value);
-    }
-    if (auto *f = n.as<Fold>()) return "fold of " + over("", f->op, n.rvars, value);
-    std::string type = n.type == n.source.type() ? "" : ", " + type_name(n.type);
-    if (n.as<AllReduce>()) return "all_reduce(" + operand(g, n) + type + ")";
-    if (auto *r = n.as<ReduceScatter>()) return "reduce_scatter(" + operand(g, n) + ", " + std::to_string(r->dim) + type + ")";
-    if (n.as<AllGather>()) return "all_gather(" + operand(g, n) + ")";
-    if (auto *b = n.as<Broadcast>()) return "broadcast(" + operand(g, n) + ", " + std::to_string(b->root) + ")";
-    return "";
+    if (auto *m = n.as<Map>(); m && m->slice >= 0)
+        return "slice_of(" + to_string(g, n.source) + ", " + std::to_string(m->slice) + ")";
+    if (n.as<Reduction>()) return reduction_text(g, n);
+    if (n.as<Blocks>()) return "block of " + reduction_text(g, n);
+    if (n.as<Fold>()) return "fold of " + reduction_text(g, n);
+    auto *c = n.as<Communication>();
+    if (!c) return to_string(g, n.source);
+    std::string type = n.type == n.source.type() ? "" : ", " + type_name(n.type), x = "(" + operand(g, n);
+    if (c->reduce && !c->to_dim) return "all_reduce" + x + type + ")";
+    if (c->reduce) return "reduce_scatter" + x + ", " + std::to_string(*c->to_dim) + type + ")";
+    if (c->from.kind == From::Owner) return "all_gather" + x + ")";
+    return "broadcast" + x + ", " + std::to_string(c->from.value) + ")";
 }
 
 }  // namespace
@@ -191,16 +184,27 @@ std::string to_string(const Graph &g, const Expr &e) {
     return Printer(g).print(e, Ternary);
 }
 
+std::string reduction_text(const Graph &g, const Node &n) {
+    static const char *verbs[] = {"sum_over", "prod_over", "max_over", "min_over"};
+    Names k = n.rvars();
+    auto *b = n.as<Blocks>();
+    auto *r = n.as<Reduction>();
+    std::string text = std::string(verbs[n.reduce_op()]) + "(" + (k.size() == 1 ? k[0] : "{" + names(k) + "}") + ", " +
+                       to_string(g, n.source) + ")";
+    if (b && b->split) text += ".blocks(" + k[size_t(b->split)] + ")";
+    return text + ((b && b->any_order) || (r && r->any_order) ? ".any_order()" : "");
+}
+
 std::string definition_text(const Graph &g, const Node &n) {
     if (n.is_argument()) return n.name;
-    std::string left = n.name + (n.is_communication() ? "" : "(" + names(n.vars) + ")");
+    std::string left = n.name + (n.is_communication() ? "" : "(" + names(n.vars()) + ")");
     return left + " = " + right_side(g, n);
 }
 
 std::string to_string(const Graph &g, const Node &n) {
     std::ostringstream o;
     o << std::left << std::setw(60) << definition_text(g, n) << "   " << to_string(n.layout) << " " << type_name(n.type)
-      << extents(g, n.dims);
+      << extents(g, n.dims());
     return o.str();
 }
 

@@ -45,20 +45,19 @@ void require(const Expr &condition, const std::string &text) {
 
 namespace {
 
-template <class F>
-class CallMutator : public IRMutator {
-    F f;
-    using IRMutator::visit;
+// Rewrites calls by f, which gives an undefined Expr for those that stay. Of shared parts once: an object keeps what it
+// made of each.
+class CallMutator : public IRGraphMutator {
+    std::function<Expr(const Call *, CallMutator &)> f;
+    using IRGraphMutator::visit;
     Expr visit(const Call *c) override {
         Expr r = f(c, *this);
-        return r.defined() ? r : IRMutator::visit(c);
+        return r.defined() ? r : IRGraphMutator::visit(c);
     }
 
 public:
-    explicit CallMutator(F f) : f(std::move(f)) {}
+    explicit CallMutator(std::function<Expr(const Call *, CallMutator &)> f) : f(std::move(f)) {}
 };
-template <class F>
-Expr map_calls(const Expr &e, F f) { return CallMutator<F>(std::move(f)).mutate(e); }
 
 // Builds the graph: definitions are collected from the arguments' updates and outputs, anonymous ones are written out,
 // reductions become nodes, layouts are inferred, and machine values derived from what the user wrote.
@@ -69,7 +68,10 @@ class Builder {
     std::set<const Definition *> visited;
     std::map<const Definition *, NodeId> node_of;
     std::map<std::string, const Definition *> by_name;
-    int next_stream = 0;
+    std::set<int> streams;  // that random(...) names, or has got
+    std::map<const Call *, NodeId> node_of_reduction;
+    CallMutator written_out{[this](const Call *c, CallMutator &self) { return write_out(c, self); }},
+        in_graph{[this](const Call *c, CallMutator &self) { return to_access(c, self); }};
 
     [[noreturn]] void fail(const std::string &why) const {
         throw Error("In program " + g.program + ": " + why);
@@ -91,15 +93,26 @@ class Builder {
         return dims;
     }
 
-    // Anonymous tensors are written out where they are read.
-    Expr write_out(const Expr &e) {
-        return map_calls(e, [this](const Call *c, auto &self) -> Expr {
-            DefinitionPtr d = referenced(Expr(c));
-            if (!d || !d->anonymous) return Expr();
-            std::vector<Expr> idx;
-            for (size_t i = 1; i < c->args.size(); i++) idx.push_back(self.mutate(c->args[i]));
-            return self.mutate(substitute_indices(d->value, d->vars, idx));
-        });
+    static std::vector<Expr> indices(const Call *c, CallMutator &self) {
+        std::vector<Expr> idx;
+        for (size_t i = 1; i < c->args.size(); i++) idx.push_back(self.mutate(c->args[i]));
+        return idx;
+    }
+
+    // Anonymous tensors are written out where they are read. A call of random without a stream gets one: the same wherever
+    // that call is used.
+    Expr write_out(const Call *c, CallMutator &self) {
+        if (DefinitionPtr d = referenced(Expr(c)); d && d->anonymous)
+            return self.mutate(substitute_indices(d->value, d->vars, indices(c, self)));
+        if (!is_random_without_stream(c)) return Expr();
+        int stream = 0;
+        while (!streams.insert(stream).second) stream++;
+        return with_stream(c, stream);
+    }
+
+    Expr to_access(const Call *c, CallMutator &self) {
+        DefinitionPtr d = referenced(Expr(c));
+        return d ? access(node_of.at(d.get()), c->type, indices(c, self)) : Expr();
     }
 
     void collect(const DefinitionPtr &d) {
@@ -121,90 +134,99 @@ class Builder {
             auto [it, fresh] = by_name.insert({d->name, d.get()});
             if (!fresh) fail("two tensors are called " + d->name + ".\nLegal: a name of its own for each");
         }
-        map_calls(d->value, [&](const Call *c, auto &) -> Expr {
+        for_each_call(d->value, [&](const Call *c) {
             if (DefinitionPtr operand = referenced(Expr(c))) collect(operand);
-            return Expr();
+            if (int stream = random_stream(c); stream >= 0) streams.insert(stream);
         });
         if (!d->anonymous) definitions.push_back(d);
     }
 
-    Expr to_accesses(const Expr &e) {
-        return map_calls(write_out(e), [this](const Call *c, auto &self) -> Expr {
-            DefinitionPtr d = referenced(Expr(c));
-            if (!d) return Expr();
-            std::vector<Expr> idx;
-            for (size_t i = 1; i < c->args.size(); i++) idx.push_back(self.mutate(c->args[i]));
-            return access(node_of.at(d.get()), c->type, idx);
+    // op_over(...) inside e becomes a node (two for a reduction over all indices, which shares no index with those around
+    // it), and e reads it. scope: the indices that mean something around e; whole: e is all of user's definition.
+    Expr hoist_reductions(const Expr &e, Node &user, const Names &scope, bool whole, int &made) {
+        CallMutator mutator([&](const Call *c, CallMutator &) -> Expr {
+            if (c->name != "stretto_reduce") return Expr();
+            auto known = node_of_reduction.find(c);
+            if (known == node_of_reduction.end())
+                known = node_of_reduction.insert({c, add_reduction(c, user, scope, whole && c == e.as<Call>(), made)}).first;
+            const Node &r = g.at(known->second);
+            return access(r.id, r.type, index_exprs(r.vars()));
         });
+        return mutator.mutate(e);
     }
 
-    // op_over(...) inside e becomes a node (two for a reduction over all indices), and e reads it.
-    Expr hoist_reductions(const Expr &e, const Node &user, bool whole) {
-        int made = 0;
-        return map_calls(e, [&](const Call *c, auto &) -> Expr {
-            if (c->name != "stretto_reduce") return Expr();
-            static const char *names[] = {"sum", "prod", "max", "min"};
-            ReduceOp op = ReduceOp(*as_const_int(c->args[1]));
-            std::string ordinal = made++ ? std::to_string(made) : "";
-            Node r;
-            r.rvars.clear();
-            for (size_t i = 4; i < c->args.size(); i++) r.rvars.push_back(bare_index(c->args[i]));
-            r.source = hoist_reductions(c->args[0], user, false);
-            Names used = indices_used(r.source), free;
-            for (auto &v : r.rvars)
-                if (std::find(user.vars.begin(), user.vars.end(), v) != user.vars.end())
-                    fail(user.name + ": index " + v +
-                         " is reduced and stands on the left side too.\nLegal: another Var");
-            for (auto &v : used) {
-                if (std::find(r.rvars.begin(), r.rvars.end(), v) != r.rvars.end()) continue;
-                if (std::find(user.vars.begin(), user.vars.end(), v) == user.vars.end())
-                    fail(user.name + ": index " + v +
-                         " is neither reduced nor on the left side.\nLegal: reduce over it too, or put it "
-                         "on the left side");
-            }
-            for (auto &v : user.vars)
-                if (std::find(used.begin(), used.end(), v) != used.end()) r.vars.push_back(v);
-            bool top = whole && c == e.as<Call>();
-            std::string name = top ? user.name : user.name + "." + names[op] + ordinal;
-            bool any = *as_const_int(c->args[3]) != 0;
-            if (!r.vars.empty()) {  // a contraction
-                // Its extents are those of the tensor it defines, if that is declared.
-                for (auto &v : r.vars) {
-                    size_t d = size_t(std::find(user.vars.begin(), user.vars.end(), v) - user.vars.begin());
-                    if (d < user.dims.size()) r.dims.push_back(user.dims[d]);
-                }
-                if (top && r.vars == user.vars) {
-                    r.name = name;
-                } else {
-                    r.name = user.name + "." + names[op] + ordinal;
-                }
-                r.op = Reduction{op, any};
-                r.type = c->type;
-                Expr read = access(g.add(r).id, r.type, index_exprs(r.vars));
-                infer_node(g, g.nodes.back().id);
-                return read;
-            }
-            Node b = r, f;
-            b.name = (top ? user.name : name) + ".blocks";
-            b.op = Blocks{op, int(*as_const_int(c->args[2])), any, -1};
-            b.type = accumulator_type(c->type);
-            b.vars = {"block"};
-            NodeId blocks = g.add(b).id;
-            infer_node(g, blocks);
-            if (g.at(blocks).layout.is_sliced()) {  // each rank has its own block's result: exchange them
-                Node gather = g.communication(b.name + ".ag", AllGather{0}, g.at(blocks));
-                blocks = g.add(gather).id;
-                infer_node(g, blocks);
-            }
-            f.name = name;
-            f.op = Fold{op};
-            f.type = c->type;
-            f.rvars = {"block"};
-            f.source = access(blocks, b.type, {index("block")});
-            NodeId fold = g.add(f).id;
-            infer_node(g, fold);
-            return access(fold, c->type, {});
-        });
+    NodeId add_reduction(const Call *c, Node &user, const Names &scope, bool whole, int &made) {
+        auto has = [](const Names &names, const std::string &v) { return std::find(names.begin(), names.end(), v) != names.end(); };
+        const int ordinal = made++;
+        Node r;
+        Names reduced, around = scope, free;
+        for (size_t i = 4; i < c->args.size(); i++) reduced.push_back(bare_index(c->args[i]));
+        for (auto &v : reduced) {
+            if (has(scope, v))
+                fail(user.name + ": index " + v +
+                     (has(user.vars(), v) ? " is reduced and stands on the left side too." : " is reduced inside a reduction over it.") +
+                     "\nLegal: another Var");
+            around.push_back(v);
+        }
+        r.source = hoist_reductions(c->args[0], user, around, false, made);
+        Names used = indices_used(r.source);
+        for (auto &v : used)
+            if (!has(around, v))
+                fail(user.name + ": index " + v +
+                     " is neither reduced nor on the left side.\nLegal: reduce over it too, or put it on the left side");
+        for (auto &v : scope)
+            if (has(used, v)) free.push_back(v);
+        const bool own = whole && free == user.vars();  // the definition is this reduction
+        const ReduceOp op = ReduceOp(*as_const_int(c->args[1]));
+        const bool any = *as_const_int(c->args[3]) != 0;
+        r.type = c->type;
+        r.accumulator = accumulator_type(r.type);
+        for (auto &v : free) {  // with the extents of the tensor that it defines, if that is declared
+            Index i{v, {}, {}, false};
+            for (auto &u : user.domain)
+                if (u.name == v) i.extent = u.extent;
+            r.domain.push_back(i);
+        }
+        for (auto &v : reduced) r.domain.push_back({v, {}, {}, true});
+        const Origin inner{Role::Inner, user.id, ordinal};
+        if (!free.empty()) {
+            r.op = Reduction{op, any};
+            take_name(r, user, own, inner);
+            return add(r);
+        }
+        Node f;
+        f.op = Fold{op};
+        f.type = r.type;
+        f.accumulator = r.accumulator;
+        take_name(f, user, own, inner);
+        if (!own) f.id = g.reserve(g.name_from(f), inner);
+        // An index of its own, whatever the user's are called.
+        std::string block = "block";
+        while (has(around, block)) block += "_";
+        r.op = Blocks{op, int(*as_const_int(c->args[2])), any, -1};
+        r.type = r.accumulator;
+        r.domain.insert(r.domain.begin(), {block, {Dim::Ranks, 0}, {}, false});
+        r.origin = {Role::Blocks, f.id, 0};
+        NodeId blocks = add(r);
+        if (g.at(blocks).layout.is_sliced())  // each rank has its own block's result: exchange them
+            blocks = add(g.communication({Role::AllGather, blocks, 0}, {{From::Owner, {world_axis}, 0, 0}, {}}, g.at(blocks)));
+        f.domain = {{block, {Dim::Ranks, 0}, {}, true}};
+        f.source = access(blocks, r.type, {index(block)});
+        return add(f);
+    }
+    // That of the tensor, or one that follows from it.
+    static void take_name(Node &r, const Node &user, bool own, const Origin &inner) {
+        if (own) {
+            r.id = user.id;
+            r.name = user.name;
+        } else {
+            r.origin = inner;
+        }
+    }
+    NodeId add(const Node &n) {
+        NodeId id = g.add(n).id;
+        infer_node(g, id);
+        return id;
     }
 
     void check_extents(const std::string &name, const Dims &declared, const Dims &defined) const {
@@ -213,81 +235,71 @@ class Builder {
              to_string(g, defined) + "}.\nLegal: the same extents in both");
     }
 
-    // Scalars are arguments; a size that no tensor has is a parameter of the program.
-    void check_symbols(const Expr &e, const std::string &where) {
-        struct Symbols : IRVisitor {
-            using IRVisitor::visit;
-            std::vector<Symbol> all;
-            void visit(const Variable *v) override { all.push_back(symbol_of(Expr(v))); }
-        } symbols;
-        e.accept(&symbols);
-        for (auto &s : symbols.all) {
+    // Scalars are arguments; a size that no tensor has is a parameter of the program. where: says what reads them.
+    void check_symbols(const Expr &e, const std::function<std::string()> &where) {
+        for (auto &s : symbols_in(e)) {
             auto is = [&](const Argument &a) { return a.scalar && a.name == s.name; };
             if (s.kind == Symbol::Scalar && std::none_of(g.arguments.begin(), g.arguments.end(), is))
-                fail(s.name + " is read in " + where +
+                fail(s.name + " is read in " + where() +
                      " but is not among the program's arguments.\nLegal: add it to the arguments");
             if (s.kind == Symbol::Size && std::find(g.sizes.begin(), g.sizes.end(), s.name) == g.sizes.end())
                 g.sizes.push_back(s.name);
         }
     }
 
-    void add_node(const DefinitionPtr &d) {
+    void add_node(const DefinitionPtr &d, const Origin &origin = {}) {
         Node n;
+        n.origin = origin;
         n.name = d->name;
         n.op = d->op;
         n.type = d->type;
-        n.vars = d->vars;
-        if (d->declared) n.dims = dims_of(*d);
-        for (auto &v : n.vars)
+        Type from = accumulator_type(d->value.type());
+        n.accumulator = accumulator_type(d->type);
+        if (from.bits() > n.accumulator.bits()) n.accumulator = from;
+        for (auto &v : d->vars)
             if (v.find('.') != std::string::npos)
                 fail(d->name + ": '" + v +
                      "' cannot be the name of an index.\nLegal: letters, digits and '_'");
-        n.source = hoist_reductions(to_accesses(d->value), n, n.as<Map>() && n.as<Map>()->slice < 0);
+        n.domain = indices_named(d->vars);
+        Dims declared = d->declared ? dims_of(*d) : Dims{};
+        for (size_t i = 0; i < declared.size() && i < n.domain.size(); i++) n.domain[i].extent = declared[i];
+        n.id = g.reserve(n.name, origin);
+        int made = 0;
+        auto *map = n.as<Map>();
+        n.source = hoist_reductions(in_graph.mutate(written_out.mutate(d->value)), n, d->vars, map && map->slice < 0, made);
         // A definition that is one reduction, of the same indices, is that node.
-        const Call *c = as_access(n.source);
-        if (c && g.at(accessed(c)).name == n.name) {
-            Node &r = g.at(accessed(c));
-            if (!n.dims.empty()) check_extents(n.name, n.dims, r.dims);
-            node_of[d.get()] = r.id;
-            return;
+        if (!g.has(n.id)) {
+            for (auto &v : indices_used(n.source))
+                if (std::find(d->vars.begin(), d->vars.end(), v) == d->vars.end())
+                    fail(n.name + ": index " + v + " is not on the left side.\nLegal: reduce over it, sum_over(" +
+                         v + ", ...), or put it on the left side");
+            add(n);
         }
-        for (auto &v : indices_used(n.source))
-            if (std::find(n.vars.begin(), n.vars.end(), v) == n.vars.end())
-                fail(n.name + ": index " + v + " is not on the left side.\nLegal: reduce over it, sum_over(" +
-                     v + ", ...), or put it on the left side");
-        Dims declared = n.dims;
-        NodeId id = g.add(n).id;
-        infer_node(g, id);
-        if (!declared.empty()) check_extents(n.name, declared, g.at(id).dims);
-        node_of[d.get()] = id;
+        if (d->declared) check_extents(n.name, declared, g.at(n.id).dims());
+        node_of[d.get()] = n.id;
     }
 
     // `value` from `source`.
     void derive_value(Node &n) {
         if (n.is_argument()) return;
-        std::map<std::string, Dim> extents;
-        Names all = n.vars;
-        for (size_t i = 0; i < n.vars.size(); i++) extents[n.vars[i]] = n.dims[i];
-        for (size_t i = 0; i < n.rvars.size(); i++) extents[n.rvars[i]] = n.rdims[i];
-        all.insert(all.end(), n.rvars.begin(), n.rvars.end());
-        Expr e = expand_random(g, n.source, all, extents, next_stream);
+        Expr e = expand_random(g, n.source, n);
         bool accumulates = n.as<Reduction>() || n.as<Blocks>();
         // A reduction adds up the wide values; widen_float16 would round each addend first.
         e = accumulates && is_float16(e.type()) ? widen_float16(Halide::cast(f32, e)) : widen_float16(e);
         n.value = take_out_scalars(g, expand_functions(e));
     }
 
-    NodeId value_node(const DefinitionPtr &d, const std::string &argument) {
+    NodeId value_node(const DefinitionPtr &d, ArgumentId argument) {
         if (!d->anonymous && !d->argument && node_of.count(d.get())) return node_of.at(d.get());
-        // An anonymous tensor, or an argument's value at entry: a copy with a name.
+        // An anonymous tensor, or an argument's value at entry: a copy of its own.
         auto copy = std::make_shared<Definition>();
-        copy->name = argument + ".new";
+        copy->name = g.arguments[size_t(argument)].name + ".new";
         for (int k = 0; k < d->dimensions(); k++)
             copy->vars.push_back(d->defined ? d->vars[k] : default_index(int(k)));
         copy->type = d->element_type();
         copy->value = reference(d, index_exprs(copy->vars));
         copy->defined = true;
-        add_node(copy);
+        add_node(copy, {Role::NewValue, -1, argument});
         return node_of.at(copy.get());
     }
 
@@ -321,8 +333,7 @@ public:
                 check_declared_type(*a.definition, g.program);
                 x.dims = dims_of(*a.definition);
                 x.layout = a.definition->layout;
-                int d = x.layout.sliced_dimension();
-                if (x.layout.is_sliced() && (d < 0 || d >= int(x.dims.size()))) {
+                if (x.layout.dims.size() > x.dims.size()) {
                     std::string legal = "replicated, partial(op) or local",
                                 last = std::to_string(x.dims.size() - 1);
                     if (x.dims.size() == 1) legal = "sliced(0)";
@@ -336,7 +347,9 @@ public:
                     n.name = a.name;
                     n.op = ArgumentValue{ArgumentId(g.arguments.size())};
                     n.type = x.type;
-                    n.dims = x.dims;
+                    n.accumulator = accumulator_type(x.type);
+                    for (size_t d = 0; d < x.dims.size(); d++)
+                        n.domain.push_back({default_index(int(d)), x.dims[d], x.layout.axes_of(d), false});
                     n.layout = x.layout;
                     x.node = g.add(n).id;
                     node_of[a.definition.get()] = x.node;
@@ -372,13 +385,13 @@ public:
         }
         for (size_t i = 0; i < arguments.size(); i++) {
             auto &a = arguments[i];
-            if (a.update && *a.update) g.results.push_back({ArgumentId(i), value_node(*a.update, a.name)});
+            if (a.update && *a.update) g.results.push_back({ArgumentId(i), value_node(*a.update, ArgumentId(i))});
             if (a.access == Access::Output)
                 g.results.push_back({ArgumentId(i), node_of.at(a.definition.get())});
         }
         if (g.results.empty()) fail("it has no result.\nLegal: an Output argument, or update(inout, value)");
         for (auto &n : g.nodes)
-            if (!n.is_argument()) check_symbols(n.source, definition_text(g, n));
+            if (!n.is_argument()) check_symbols(n.source, [&] { return definition_text(g, n); });
         for (auto &n : g.nodes) derive_value(n);
         g.tidy();
         infer(g);
@@ -395,10 +408,7 @@ public:
             fail("require(..., \"" + r.text + "\"): the condition is a " + type_name(r.condition.type()) +
                  ".\nLegal: a comparison, as in beta < 1");
         bool reads = false;
-        map_calls(r.condition, [&](const Call *c, auto &) -> Expr {
-            reads |= bool(referenced(Expr(c)));
-            return Expr();
-        });
+        for_each_call(r.condition, [&](const Call *c) { reads |= bool(referenced(Expr(c))); });
         if (reads || has_index(r.condition))
             fail("require(..., \"" + r.text +
                  "\") reads a tensor or an index; it is checked before any of them is computed.\n"
@@ -407,7 +417,7 @@ public:
             fail("require(..., \"" + r.text +
                  "\") uses rank(): ranks would disagree on whether the call fails.\n"
                  "Legal: conditions on scalar arguments, sizes and ranks()");
-        check_symbols(r.condition, "require(..., \"" + r.text + "\")");
+        check_symbols(r.condition, [&] { return "require(..., \"" + r.text + "\")"; });
         g.requirements.push_back({expand_functions(widen_float16(r.condition)), r.text});
     }
 };

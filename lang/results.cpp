@@ -10,7 +10,7 @@ void check_results(const Graph &g) {
         const Node &v = g.at(r.node);
         std::string what = a.access == Access::Output ? "output " : "argument ";
         // The value is a tensor of its own, the definition of the output itself, or an unnamed one in update(a, ...).
-        bool own = v.name == a.name, unnamed = v.name == a.name + ".new";
+        bool own = v.origin.role == Role::Own && v.name == a.name, unnamed = v.origin.role == Role::NewValue;
         std::string value = own ? "its definition" : unnamed ? "its new value"
                                                              : v.name;
         std::string t = own || unnamed ? "t" : v.name;
@@ -22,12 +22,12 @@ void check_results(const Graph &g) {
         if (v.type != a.type)
             refuse(a.name + " is " + type_name(a.type) + ", " + value + " is " + type_name(v.type) + ".",
                    "cast<" + cpp_type_name(a.type) + ">(...)");
-        if (v.dims != a.dims)
-            refuse(a.name + " has extents {" + to_string(g, a.dims) + "}, " + value + " has {" + to_string(g, v.dims) + "}.",
+        if (v.dims() != a.dims)
+            refuse(a.name + " has extents {" + to_string(g, a.dims) + "}, " + value + " has {" + to_string(g, v.dims()) + "}.",
                    "a value with extents {" + to_string(g, a.dims) + "}");
         bool into_local = a.layout.is_local() && v.layout.is_replicated();
         if (v.layout == a.layout || into_local) continue;
-        std::string d = std::to_string(a.layout.sliced_dimension()), legal;
+        std::string d = std::to_string(a.layout.first_sliced()), legal;
         if (own) legal = "with t in place of " + a.name + " on the left: ";
         std::string whole;
         if (v.layout.is_partial()) whole = "all_reduce(" + t + ")";

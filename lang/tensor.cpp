@@ -55,12 +55,6 @@ Comm communicate(const std::string &verb, Op op, const Tensor &t, const Type &ty
     return {verb, std::move(op), t, type};
 }
 
-// f32 for 16-bit floats, else the wider of operand and result.
-Type accumulator_for(const Type &operand, const Type &result) {
-    Type a = accumulator_type(operand), b = accumulator_type(result);
-    return a.bits() >= b.bits() ? a : b;
-}
-
 std::string parameter_error(const std::string &name, const std::string &text, const std::string &legal) {
     return "parameter " + name + ": '" + text + "' is not a value it can take.\nLegal: " + legal;
 }
@@ -252,22 +246,19 @@ Tensor &Tensor::operator=(const Comm &c) {
 
 Comm all_reduce(const Tensor &t) { return all_reduce(t, t.definition()->element_type()); }
 Comm all_reduce(const Tensor &t, const Type &type) {
-    return communicate("all_reduce", AllReduce{Sum, accumulator_for(t.definition()->element_type(), type)}, t,
-                       type);
+    return communicate("all_reduce", Communication{{From::Each, {world_axis}}, Sum}, t, type);
 }
 Comm reduce_scatter(const Tensor &t, int dim) {
     return reduce_scatter(t, dim, t.definition()->element_type());
 }
 Comm reduce_scatter(const Tensor &t, int dim, const Type &type) {
-    return communicate("reduce_scatter",
-                       ReduceScatter{Sum, accumulator_for(t.definition()->element_type(), type), dim}, t,
-                       type);
+    return communicate("reduce_scatter", Communication{{From::Each, {world_axis}}, Sum, dim}, t, type);
 }
 Comm all_gather(const Tensor &t) {
-    return communicate("all_gather", AllGather{}, t, t.definition()->element_type());
+    return communicate("all_gather", Communication{{From::Owner, {world_axis}, 0, 0}, {}}, t, t.definition()->element_type());
 }
 Comm broadcast(const Tensor &t, int root) {
-    return communicate("broadcast", Broadcast{root}, t, t.definition()->element_type());
+    return communicate("broadcast", Communication{{From::Rank, {world_axis}, root}, {}}, t, t.definition()->element_type());
 }
 Comm slice_of(const Tensor &t, int dim) {
     int n = t.definition()->dimensions();

@@ -33,7 +33,7 @@ bool reads_one_tensor(const Graph &g, const Node &n) {
 Expr written_out(const Graph &g, const Expr &e, NodeId producer, Expr Node::*which) {
     const Node &p = g.at(producer);
     return map_accesses(e, [&](const Halide::Internal::Call *c) {
-        return accessed(c) == producer ? substitute_indices(p.*which, p.vars, indices_of(c)) : Expr(c);
+        return accessed(c) == producer ? substitute_indices(p.*which, p.vars(), indices_of(c)) : Expr(c);
     });
 }
 
@@ -42,7 +42,7 @@ Expr written_out(const Graph &g, const Expr &e, NodeId producer, Expr Node::*whi
 Graph settle_addends(Graph g) {
     std::vector<NodeId> reduces;
     for (auto &n : g.nodes)
-        if (n.as<AllReduce>() || n.as<ReduceScatter>()) reduces.push_back(n.id);
+        if (n.reduces_over_ranks()) reduces.push_back(n.id);
     for (NodeId id : reduces) {
         for (;;) {  // write out producers that are chains over one tensor
             Node &n = g.at(id);
@@ -63,16 +63,16 @@ Graph settle_addends(Graph g) {
         const Node n = g.at(id);
         if (reads_one_tensor(g, n)) continue;
         Node addend;
-        addend.name = n.name + ".addend";
+        addend.origin = {Role::Addend, id, 0};
         addend.op = Map{};
         addend.type = n.value.type();
-        addend.vars = n.vars;
-        addend.dims = n.dims;
+        addend.accumulator = accumulator_type(addend.type);
+        addend.domain = n.domain;
         addend.source = n.source;
         addend.value = n.value;
         NodeId a = g.add(addend).id;
         Node &m = g.at(id);
-        m.value = m.source = access(a, addend.type, index_exprs(n.vars));
+        m.value = m.source = access(a, addend.type, index_exprs(n.vars()));
     }
     g.tidy();
     infer(g);

@@ -18,9 +18,9 @@ class Derivation {
         for (NodeId id : s.nodes) {
             const Node &n = l.graph.at(id);
             for (auto &r : reads_of(l.graph, n))
-                if (l.buffer_of.count(r.node) && (loads_from_ranks(n) || l.stage_of.count(r.node) == 0 ||
+                if (l.buffer_of.count(r.node) && (n.loads_from_ranks() || l.stage_of.count(r.node) == 0 ||
                                                   l.stage_of.at(r.node) != l.stage_of.at(id)))
-                    a.push_back({l.buffer_of.at(r.node), {false, loads_from_ranks(n)}});
+                    a.push_back({l.buffer_of.at(r.node), {false, n.loads_from_ranks()}});
         }
         bool phases = s.collective && (s.algorithm == Algorithm::TwoPhase || (s.algorithm == Algorithm::Auto && two_phase));
         for (auto &st : s.stores) a.push_back({st.buffer, {true, st.all || phases}});

@@ -48,20 +48,20 @@ struct Product {
 Product match_product(const Node &n) {
     Product p;
     const Mul *m = n.value.as<Mul>();
-    if (n.as<Reduction>()->op != Sum || !m || !n.value.type().is_float() || n.rvars.size() != 1 ||
-        n.vars.size() < 2)
+    if (n.as<Reduction>()->op != Sum || !m || !n.value.type().is_float() || n.rvars().size() != 1 ||
+        n.vars().size() < 2)
         return p;
     Names a = indices_used(m->a), b = indices_used(m->b);
-    p.x = n.vars.back();
+    p.x = n.vars().back();
     if (contains(a, p.x) == contains(b, p.x)) return p;
     bool swapped = contains(a, p.x);
     p.with_x = swapped ? m->a : m->b;
     p.with_y = swapped ? m->b : m->a;
     Names with_x = swapped ? a : b, with_y = swapped ? b : a;
-    if (!contains(with_x, n.rvars[0]) || !contains(with_y, n.rvars[0])) return p;
-    for (size_t d = n.vars.size() - 1; d-- > 0;)
-        if (contains(with_y, n.vars[d]) && !contains(with_x, n.vars[d])) {
-            p.y = n.vars[d];
+    if (!contains(with_x, n.rvars()[0]) || !contains(with_y, n.rvars()[0])) return p;
+    for (size_t d = n.vars().size() - 1; d-- > 0;)
+        if (contains(with_y, n.vars()[d]) && !contains(with_x, n.vars()[d])) {
+            p.y = n.vars()[d];
             p.found = true;
             break;
         }
@@ -72,7 +72,7 @@ Product match_product(const Node &n) {
 // copying them costs as much as the product when there are few columns.
 bool reads_rows(const Expr &part, const Node &n) {
     const Call *read = as_access(part);
-    return read && part.type() == n.value.type() && bare_index(indices_of(read).back()) == n.rvars[0];
+    return read && part.type() == n.value.type() && bare_index(indices_of(read).back()) == n.rvars()[0];
 }
 
 class Contraction {
@@ -90,15 +90,16 @@ class Contraction {
     // Halide's index order of the pure variables, with some replaced.
     std::vector<Expr> indices(const std::map<std::string, Expr> &replaced, const Expr &k) const {
         std::vector<Expr> v;
-        for (size_t d = 0; d < n.vars.size(); d++) {
-            auto it = replaced.find(n.vars[d]);
+        for (size_t d = 0; d < n.vars().size(); d++) {
+            auto it = replaced.find(n.vars()[d]);
             v.push_back(it == replaced.end() ? Expr(vars[d]) : it->second);
         }
         v.push_back(k);
         return v;
     }
     size_t position(const std::string &v) const {
-        return std::find(n.vars.begin(), n.vars.end(), v) - n.vars.begin();
+        Names vars = n.vars();
+        return size_t(std::find(vars.begin(), vars.end(), v) - vars.begin());
     }
 
     // The part of the product as the graph has it, at given indices: `part` takes n.value's place for a moment.
@@ -112,7 +113,7 @@ public:
     Contraction(const Node &n, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
                 const Halide::Target &target)
         : n(n), body(body), lo(lo), hi(hi), target(target), acc_type(n.value.type()), name(body.out.name()) {
-        for (size_t d = 0; d < n.vars.size(); d++) vars.push_back(Var("x" + std::to_string(d)));
+        for (size_t d = 0; d < n.vars().size(); d++) vars.push_back(Var("x" + std::to_string(d)));
     }
 
     void along_last_index(int lanes) {
@@ -121,7 +122,7 @@ public:
         for (size_t d = lo.size(); d-- > D;) range.push_back(Halide::Range(lo[d], hi[d] - lo[d]));
         RDom r(range, "r");
         std::vector<Expr> idx(vars.begin(), vars.end());
-        for (size_t i = 0; i < n.rvars.size(); i++) idx.push_back(r[int(n.rvars.size() - 1 - i)]);
+        for (size_t i = 0; i < n.rvars().size(); i++) idx.push_back(r[int(n.rvars().size() - 1 - i)]);
         ReduceOp op = n.as<Reduction>()->op;
         Func acc(name + "_acc");
         auto at = reversed_vars();
@@ -148,10 +149,10 @@ public:
     void as_product(const Product &p) {
         const int vec = target.natural_vector_size(acc_type), TY = 6,
                   TX = vec * (target.has_feature(Halide::Target::AVX512) ? 4 : 2);
-        size_t dx = position(p.x), dy = position(p.y), K = n.vars.size();
+        size_t dx = position(p.x), dy = position(p.y), K = n.vars().size();
         Var x = vars[dx], y = vars[dy], xi("xi"), xo("xo"), yi("yi"), yo("yo"), k("k");
         std::vector<Var> batch;  // Halide order
-        for (size_t d = n.vars.size(); d-- > 0;)
+        for (size_t d = n.vars().size(); d-- > 0;)
             if (d != dx && d != dy) batch.push_back(vars[d]);
         auto with_batch = [&](std::vector<Expr> v) {
             v.insert(v.end(), batch.begin(), batch.end());
@@ -181,8 +182,8 @@ public:
         Var yb("yb");
         std::vector<Halide::VarOrRVar> order{xi, yi, yo, xo, yb};
         order.insert(order.end(), batch.begin(), batch.end());
-        for (size_t d = 0; d < n.vars.size(); d++)
-            body.out.output_buffer().dim(int(n.vars.size() - 1 - d)).set_bounds(lo[d], hi[d] - lo[d]);
+        for (size_t d = 0; d < n.vars().size(); d++)
+            body.out.output_buffer().dim(int(n.vars().size() - 1 - d)).set_bounds(lo[d], hi[d] - lo[d]);
         body.out.split(x, xo, xi, TX, TailStrategy::GuardWithIf)
             .split(y, yo, yi, TY, TailStrategy::GuardWithIf)
             .split(yo, yb, yo, rows / TY, TailStrategy::GuardWithIf)

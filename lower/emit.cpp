@@ -23,7 +23,7 @@ bool find_carrier(const Graph &g, int s, int *argument, int *dimension) {
     for (size_t a = 0; a < g.arguments.size(); a++)
         for (size_t d = 0; d < g.arguments[a].dims.size(); d++)
             if (g.arguments[a].dims[d] == Dim{Dim::Size, s} &&
-                g.arguments[a].layout.sliced_dimension() != int(d)) {
+                g.arguments[a].layout.axes_of(d).empty()) {
                 *argument = int(a);
                 *dimension = int(d);
                 return true;
@@ -32,12 +32,10 @@ bool find_carrier(const Graph &g, int s, int *argument, int *dimension) {
 }
 
 plan::LayoutKind layout_kind(const Layout &l) {
-    switch (l.kind()) {
-    case AxisLayout::Sliced: return plan::LayoutKind::Sliced;
-    case AxisLayout::Partial: return plan::LayoutKind::Partial;
-    case AxisLayout::Local: return plan::LayoutKind::Local;
-    default: return plan::LayoutKind::Replicated;
-    }
+    return l.is_sliced()    ? plan::LayoutKind::Sliced
+           : l.is_partial() ? plan::LayoutKind::Partial
+           : l.is_local()   ? plan::LayoutKind::Local
+                            : plan::LayoutKind::Replicated;
 }
 
 plan::Collective collective(const Stage &s) {
@@ -88,7 +86,7 @@ plan::PlanT describe(const Lowering &l, const std::string &schedule, const std::
         t->extents = extents(a.dims);
         t->layout = layout_kind(a.layout);
         t->op = plan::ReduceOp(int(a.layout.op()));
-        t->sliced = a.layout.sliced_dimension();
+        t->sliced = a.layout.first_sliced();
         t->buffer = buffer_of_argument[i];
         p.arguments.push_back(std::move(t));
     }

@@ -8,7 +8,6 @@ namespace stretto {
 using namespace Halide::Internal;
 using Halide::cast;
 using Halide::strict_float;
-using plan::From;
 
 namespace {
 
@@ -38,20 +37,6 @@ std::vector<Expr> reversed(const std::vector<Expr> &v) { return {v.rbegin(), v.r
 
 }  // namespace
 
-Type accumulator_of(const Node &n) {
-    if (auto *a = n.as<AllReduce>()) return a->accumulator;
-    if (auto *r = n.as<ReduceScatter>()) return r->accumulator;
-    return accumulator_type(n.type);
-}
-
-ReduceOp reduce_op_of(const Node &n) {
-    if (auto *a = n.as<AllReduce>()) return a->op;
-    if (auto *r = n.as<ReduceScatter>()) return r->op;
-    if (auto *r = n.as<Reduction>()) return r->op;
-    if (auto *b = n.as<Blocks>()) return b->op;
-    return n.as<Fold>()->op;
-}
-
 Expr KernelBody::scalar(int number) {
     auto it = scalar_parameters.find(number);
     if (it != scalar_parameters.end()) return it->second;
@@ -66,11 +51,11 @@ const Halide::Parameter &KernelBody::parameter(const plan::Load &load, const Typ
         if (m.load.buffer() == load.buffer() && m.load.from() == load.from() && m.load.rank() == load.rank())
             return m.slots[slot];
     LoadParameter made{load, {}};
-    int slots = load.from() == From::Each && addends.kind == AddendSource::Direct ? addends.ranks : 1;
+    int slots = load.from() == plan::From::Each && addends.kind == AddendSource::Direct ? addends.ranks : 1;
     // The tensor's name, which Halide's messages about bounds show to the user.
-    std::string name = load.from() == From::Sum ? "sum" : l.buffers[load.buffer()].name;
+    std::string name = load.from() == plan::From::Sum ? "sum" : l.buffers[load.buffer()].name;
     std::replace(name.begin(), name.end(), '.', '_');
-    name += (load.from() == From::Own ? "_in" : "_of_rank") + std::to_string(loads_made.size());
+    name += (load.from() == plan::From::Own ? "_in" : "_of_rank") + std::to_string(loads_made.size());
     for (int k = 0; k < slots; k++)
         made.slots.push_back(
             buffer_parameter(t, dimensions, name + (slots > 1 ? "_" + std::to_string(k) : "")));
@@ -104,23 +89,22 @@ Expr KernelBody::load_own(const Node &n, const std::vector<Expr> &indices) {
                 throw Error("internal: " + n.name + " is read in place at another element");
             return elements[int(j)] = out_element(int(j));
         }
-    return load(parameter(plan::Load(buffer, From::Own, 0), n.type, int(n.dims.size()), 0),
+    return load(parameter(plan::Load(buffer, plan::From::Own, 0), n.type, int(n.dimensions()), 0),
                 reversed(indices));
 }
 
 int KernelBody::known_ranks() const {
     for (NodeId id : s.nodes) {
         const Node &n = l.graph.at(id);
-        if (n.as<AllReduce>() || n.as<ReduceScatter>())
+        if (n.reduces_over_ranks())
             return addends.kind == AddendSource::Direct ? addends.ranks : 0;
     }
     return 0;
 }
 
-Expr KernelBody::expression(const Node &n, const std::vector<Expr> &indices, From from, int slot) {
-    Names names = n.vars;
-    if (n.as<Blocks>() || n.as<Fold>()) names.clear();
-    names.insert(names.end(), n.rvars.begin(), n.rvars.end());
+Expr KernelBody::expression(const Node &n, const std::vector<Expr> &indices, plan::From from, int slot) {
+    Names names = n.as<Blocks>() ? Names{} : n.vars(), reduced = n.rvars();
+    names.insert(names.end(), reduced.begin(), reduced.end());
     Expr e = substitute_indices(PlanScalars(*this, l.graph.scalars, known_ranks()).mutate(n.value), names,
                                 indices);
     return map_accesses(e, [&](const Call *c) -> Expr {
@@ -128,33 +112,33 @@ Expr KernelBody::expression(const Node &n, const std::vector<Expr> &indices, Fro
         auto idx = indices_of(c);
         auto stage = l.stage_of.find(t.id);
         bool inside = stage != l.stage_of.end() && &l.stages[stage->second] == &s;
-        if (inside && from == From::Own) return value(t.id);
-        if (from == From::Own) return load_own(t, idx);
-        int rank = from == From::Rank ? n.as<Broadcast>()->root : 0;
-        return load(parameter(plan::Load(l.buffer_of.at(t.id), from, rank), t.type, int(t.dims.size()), slot),
+        if (inside && from == plan::From::Own) return value(t.id);
+        if (from == plan::From::Own) return load_own(t, idx);
+        int rank = from == plan::From::Rank ? n.as<Communication>()->from.value : 0;
+        return load(parameter(plan::Load(l.buffer_of.at(t.id), from, rank), t.type, int(t.dimensions()), slot),
                     reversed(idx));
     });
 }
 
 Expr KernelBody::addend(const Node &n, int slot) {
-    return cast(accumulator_of(n), expression(n, here, From::Each, slot));
+    return cast(n.accumulator, expression(n, here, plan::From::Each, slot));
 }
 
 Expr KernelBody::compute(const Node &n) {
-    if (n.as<Broadcast>()) return expression(n, here, From::Rank);
-    if (!n.as<AllReduce>() && !n.as<ReduceScatter>()) return expression(n, here);
+    if (n.loads_from_ranks() && !n.reduces_over_ranks()) return expression(n, here, plan::From::Rank);
+    if (!n.reduces_over_ranks()) return expression(n, here);
     if (addends.kind == AddendSource::Chunks) {
         int ordinal = 0;  // among the stage's reductions over ranks
         for (NodeId id : s.nodes) {
             if (id == n.id) break;
             const Node &other = l.graph.at(id);
-            ordinal += other.as<AllReduce>() || other.as<ReduceScatter>();
+            ordinal += other.reduces_over_ranks();
         }
-        auto &chunk = parameter(plan::Load(-1, From::Sum, ordinal), accumulator_of(n), int(n.dims.size()), 0);
+        auto &chunk = parameter(plan::Load(-1, plan::From::Sum, ordinal), n.accumulator, int(n.dimensions()), 0);
         return round_to(n.type, load(chunk, reversed(here)));
     }
     Expr sum = addend(n, 0);
-    for (int k = 1; k < addends.ranks; k++) sum = combine(reduce_op_of(n), sum, addend(n, k));
+    for (int k = 1; k < addends.ranks; k++) sum = combine(n.reduce_op(), sum, addend(n, k));
     return round_to(n.type, sum);
 }
 

@@ -61,7 +61,4 @@ public:
     std::vector<plan::Load> loads() const;
 };
 
-Type accumulator_of(const Node &);
-ReduceOp reduce_op_of(const Node &);
-
 }  // namespace stretto

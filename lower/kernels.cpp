@@ -46,10 +46,6 @@ bool to_all(const Stage &s, const StageStore &store) {
     return store.all || (s.collective && s.algorithm != Algorithm::OneShot);
 }
 
-bool sums_over_ranks(const Node &n) {
-    return n.as<AllReduce>() || n.as<ReduceScatter>();
-}
-
 class Builder {
     const Lowering &l;
     plan::PlanT &plan;
@@ -118,7 +114,7 @@ class Builder {
                                     ".\n  The index " + to_string(g, idx[d]) + " is known only when the program runs, " +
                                     "and may be outside of " +
                                     t.name + ".\nLegal: clamp(" + to_string(g, idx[d]) + ", 0, cast<int32_t>(" +
-                                    to_string(g, t.dims[d]) + ") - 1) in its place");
+                                    to_string(g, t.domain[d].extent) + ") - 1) in its place");
             });
     }
 
@@ -224,7 +220,7 @@ class Builder {
         KernelBody body(l, s, {AddendSource::OneRank, 1}, Func(next_name()));
         RDom r = D ? RDom(loops.halide_order(), "r") : RDom();
         body.here = D ? reversed_indices(r, D) : std::vector<Expr>{};
-        Type t = accumulator_of(n);
+        Type t = n.accumulator;
         Expr x = body.addend(n, 0);
         auto so_far = D ? body.out(halide_indices(r, D)) : body.out();
         Expr sum;
@@ -232,7 +228,7 @@ class Builder {
             body.out(pure_vars(D)) = Halide::undef(t);
         else
             body.out() = Halide::undef(t);
-        sum = strict_float(select(first != 0, x, combine(reduce_op_of(n), so_far, x)));
+        sum = strict_float(select(first != 0, x, combine(n.reduce_op(), so_far, x)));
         so_far = sum;
         if (D) vectorize(body.out, s, r, loops, false, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
         body.append_arguments(list);
@@ -247,7 +243,7 @@ class Builder {
     std::unique_ptr<plan::KernelT> block_sum(const Stage &s) {
         constexpr int width = 64;
         const Node &n = l.graph.at(s.nodes[0]);
-        ReduceOp op = reduce_op_of(n);
+        ReduceOp op = n.reduce_op();
         KernelArguments list;
         int D = int(s.loops.size());
         Loops loops = loop_parameters(list, D);
@@ -305,13 +301,13 @@ class Builder {
         KernelArguments list;
         std::string name = next_name();
         KernelBody body(l, s, {}, Func(name));
-        Type t = accumulator_of(n);
+        Type t = n.accumulator;
         int ranks = 0;
         while (!equal(l.graph.scalars[ranks], ranks_value())) ranks++;
         RDom r(1, body.scalar(ranks) - 1, "r");
         Func acc(name + "_acc");
         acc() = cast(t, body.expression(n, {Expr(0)}));
-        acc() = strict_float(combine(reduce_op_of(n), acc(), cast(t, body.expression(n, {r.x}))));
+        acc() = strict_float(combine(n.reduce_op(), acc(), cast(t, body.expression(n, {r.x}))));
         acc.compute_root().update().unscheduled();
         body.out() = round_to(n.type, acc());
         body.append_arguments(list);
@@ -342,13 +338,13 @@ public:
         case plan::StageKind::Sweep: break;
         }
         bool sums = false;
-        for (NodeId id : s.nodes) sums |= sums_over_ranks(l.graph.at(id));
+        for (NodeId id : s.nodes) sums |= l.graph.at(id).reduces_over_ranks();
         if (!sums) {
             p.kernel = sweep(s, {});
             return;
         }
         for (NodeId id : s.nodes)
-            if (sums_over_ranks(l.graph.at(id))) p.sums.push_back(peer_sum(s, l.graph.at(id)));
+            if (l.graph.at(id).reduces_over_ranks()) p.sums.push_back(peer_sum(s, l.graph.at(id)));
         p.kernel = sweep(s, {AddendSource::Chunks, 0});
         for (int ranks : direct_ranks) {
             auto d = std::make_unique<plan::DirectT>();

@@ -14,9 +14,9 @@ class LoopNest {
 
     Names loop_names(const Stage &s) const {
         const Node &n = l.graph.at(s.nodes[0]);
-        Names names = n.vars;
-        if (s.kind == plan::StageKind::BlockSum) names.clear();
-        names.insert(names.end(), n.rvars.begin(), n.rvars.end());
+        Names names;
+        for (auto &i : n.domain)
+            if (i.reduced || !n.as<Blocks>()) names.push_back(i.name);
         return names;
     }
     std::string range(const Stage &s, size_t d) const {
@@ -43,14 +43,10 @@ class LoopNest {
     }
     std::string computation(const Node &n) const {
         std::string left = n.name + "(";
-        for (size_t d = 0; d < n.vars.size(); d++) left += (d ? ", " : "") + n.vars[d];
+        for (size_t d = 0; d < n.dimensions(); d++) left += (d ? ", " : "") + n.domain[d].name;
         left += ") = ";
-        auto over_ranks = [&](ReduceOp op) {
-            return left + combine_names[op] + " over ranks r of " + value(n, "@r");
-        };
-        if (auto *a = n.as<AllReduce>()) return over_ranks(a->op);
-        if (auto *r = n.as<ReduceScatter>()) return over_ranks(r->op);
-        if (auto *b = n.as<Broadcast>()) return left + value(n, "@" + std::to_string(b->root));
+        if (n.reduces_over_ranks()) return left + combine_names[n.reduce_op()] + " over ranks r of " + value(n, "@r");
+        if (n.loads_from_ranks()) return left + value(n, "@" + std::to_string(n.as<Communication>()->from.value));
         if (auto *r = n.as<Reduction>()) return left + combine_names[r->op] + " of " + value(n, "");
         if (auto *b = n.as<Blocks>()) return left + combine_names[b->op] + " of " + value(n, "") + " in 64 lanes";
         if (auto *f = n.as<Fold>()) return left + combine_names[f->op] + " of " + value(n, "") + " for block in ranks()";
@@ -72,11 +68,11 @@ class LoopNest {
             indent += "    ";
         }
         for (NodeId id : s.nodes)
-            if (!l.graph.at(id).as<AllGather>()) out << indent << computation(l.graph.at(id)) << "\n";
+            if (!l.graph.at(id).stores_to_ranks()) out << indent << computation(l.graph.at(id)) << "\n";
         for (auto &st : s.stores) {
             const Node &n = l.graph.at(st.node);
             std::string stored = n.name;
-            if (n.as<AllGather>()) stored = l.graph.at(nodes_read(n.value)[0]).name;
+            if (n.stores_to_ranks()) stored = l.graph.at(nodes_read(n.value)[0]).name;
             out << indent << "store " << stored << " to " << l.buffers[st.buffer].name << (st.all ? " of every rank" : "")
                 << (st.in_place ? ", in place" : "") << "\n";
         }

@@ -47,8 +47,6 @@ struct Lowering {
     bool leave_one_shot = false, leave_two_phase = false;
 };
 
-// Does a node's computation load from other ranks?
-bool loads_from_ranks(const Node &);
 // The accesses of n's value with: is it the element that n computes?
 struct Read {
     NodeId node;

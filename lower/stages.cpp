@@ -15,43 +15,33 @@ StageKind kind_of(const Node &n) {
     return StageKind::Sweep;
 }
 
-// The layout of the operand along reduced index k: does each rank have its block of it only?
-bool is_sliced_along(const Graph &g, const Node &n, const std::string &k) {
-    bool sliced = false;
-    for_each_access(n.value, [&](const Halide::Internal::Call *c) {
-        const Node &t = g.at(accessed(c));
-        int d = t.layout.sliced_dimension();
-        if (d >= 0 && bare_index(indices_of(c)[d]) == k) sliced = true;
-    });
-    return sliced;
-}
-
-Stage new_stage(const Graph &g, const Node &n) {
+Stage new_stage(const Node &n) {
     Stage s;
     s.kind = kind_of(n);
     s.group = n.directives.group;
     s.communication = n.is_communication() && s.group < 0;
     if (s.kind == StageKind::Fold) return s;
     if (s.kind == StageKind::BlockSum) {
-        s.loops = n.rdims;
+        s.loops = n.rdims();
         s.ranges.assign(s.loops.size(), Range::Whole);
         bool own = n.layout.is_sliced();
         s.ranges[n.as<Blocks>()->split] = own ? Range::OwnBlock : Range::EachBlock;
         return s;
     }
-    s.loops = n.dims;
-    s.outputs = int(n.dims.size());
+    s.loops = n.dims();
+    s.outputs = int(n.dimensions());
     s.ranges.assign(s.loops.size(), Range::Whole);
-    s.slice = n.as<AllGather>() ? n.as<AllGather>()->dim : n.layout.sliced_dimension();
-    if (s.slice >= 0) s.ranges[s.slice] = Range::Slice;
-    if (s.kind == StageKind::Contract)
-        for (size_t i = 0; i < n.rvars.size(); i++) {
-            s.loops.push_back(n.rdims[i]);
-            s.ranges.push_back(is_sliced_along(g, n, n.rvars[i]) ? Range::Slice : Range::Whole);
-        }
-    if (auto *a = n.as<AllReduce>(); a && s.communication && !s.loops.empty()) {
+    for (size_t d = 0; d < n.domain.size(); d++) {
+        const Index &i = n.domain[d];
+        if (i.reduced && s.kind != StageKind::Contract) continue;
+        if (i.reduced) s.loops.push_back(i.extent), s.ranges.push_back(Range::Whole);
+        if (i.axes.empty()) continue;
+        s.ranges[d] = Range::Slice;
+        if (!i.reduced) s.slice = int(d);
+    }
+    if (auto *c = n.as<Communication>(); c && c->reduce && !c->to_dim && s.communication && !s.loops.empty()) {
         s.collective = true;
-        s.algorithm = a->algorithm;
+        s.algorithm = c->algorithm;
     }
     return s;
 }
@@ -70,14 +60,14 @@ void assign_stages(Lowering &l) {
     int last_begins = -1;  // the first stage of nodes that come last
     for (auto &n : g.nodes) {
         if (n.is_argument()) continue;
-        Stage fresh = new_stage(g, n);
+        Stage fresh = new_stage(n);
         int first = 0;
         for (auto &r : reads_of(g, n)) {
             auto it = l.stage_of.find(r.node);
             if (it == l.stage_of.end()) continue;
             // A value travels within a sweep only to its own element, and not through another rank's memory.
-            bool stays = fresh.kind == StageKind::Sweep && r.same_element && !loads_from_ranks(n) &&
-                         !g.at(r.node).as<AllGather>();
+            bool stays = fresh.kind == StageKind::Sweep && r.same_element && !n.loads_from_ranks() &&
+                         !g.at(r.node).stores_to_ranks();
             first = std::max(first, it->second + (stays ? 0 : 1));
         }
         if (n.directives.last) first = last_begins < 0 ? last_begins = int(l.stages.size()) : std::max(first, last_begins);

@@ -8,7 +8,7 @@ namespace stretto {
 namespace {
 
 bool same_placement(const Layout &a, const Layout &b) {
-    return a.sliced_dimension() == b.sliced_dimension();
+    return a.dims == b.dims;
 }
 
 // May node v write argument a's memory while the stages run?
@@ -28,7 +28,7 @@ bool may_store_into(const Lowering &l, const Argument &a, const Node &v) {
         for (auto &r : reads_of(g, n)) {
             if (r.node != a.node) continue;
             int reader = l.stage_of.at(n.id);
-            bool own_element = r.same_element && !loads_from_ranks(n) && l.stages[reader].kind == plan::StageKind::Sweep;
+            bool own_element = r.same_element && !n.loads_from_ranks() && l.stages[reader].kind == plan::StageKind::Sweep;
             if (reader > writer || (reader == writer && !own_element)) return false;
         }
     }
@@ -41,16 +41,15 @@ bool add_copies(Lowering &l) {
     for (size_t i = 0; i < g.results.size(); i++)
         if (!may_store_into(l, g.arguments[g.results[i].argument], g.at(g.results[i].node))) needed.push_back(i);
     for (size_t i : needed) {
-        const Argument &a = g.arguments[g.results[i].argument];
         const Node v = g.at(g.results[i].node);
         Node copy;
-        copy.name = a.name + ".store";
+        copy.origin = {Role::Store, -1, g.results[i].argument};
         copy.op = Map{};
         copy.directives.last = true;  // after every reader of the argument's value at entry
         copy.type = v.type;
-        copy.dims = v.dims;
-        for (size_t d = 0; d < v.dims.size(); d++) copy.vars.push_back(default_index(int(d)));
-        copy.source = copy.value = access(v.id, v.type, index_exprs(copy.vars));
+        copy.accumulator = accumulator_type(v.type);
+        for (size_t d = 0; d < v.dimensions(); d++) copy.domain.push_back({default_index(int(d)), v.domain[d].extent, {}, false});
+        copy.source = copy.value = access(v.id, v.type, index_exprs(copy.vars()));
         NodeId id = g.add(copy).id;
         infer_node(g, id);
         g.results[i].node = id;
@@ -70,7 +69,7 @@ void assign_storage(Lowering &l) {
         const Argument &a = g.arguments[i];
         if (a.scalar) continue;
         argument_buffer[i] = int(l.buffers.size());
-        l.buffers.push_back({a.name, a.type, a.dims, a.layout.sliced_dimension(), ArgumentId(i), false});
+        l.buffers.push_back({a.name, a.type, a.dims, a.layout.first_sliced(), ArgumentId(i), false});
         if (a.node >= 0) l.buffer_of[a.node] = argument_buffer[i];
     }
     for (auto &n : g.nodes) {
@@ -81,22 +80,22 @@ void assign_storage(Lowering &l) {
             continue;
         }
         l.buffer_of[n.id] = int(l.buffers.size());
-        l.buffers.push_back({n.name, n.type, n.dims, n.layout.sliced_dimension(), -1, false});
+        l.buffers.push_back({n.name, n.type, n.dims(), n.layout.first_sliced(), -1, false});
     }
     for (auto &s : l.stages) {
         s.stores.clear();
         for (NodeId id : s.nodes)
-            if (l.buffer_of.count(id)) s.stores.push_back({id, l.buffer_of[id], g.at(id).as<AllGather>() != nullptr, false});
+            if (l.buffer_of.count(id)) s.stores.push_back({id, l.buffer_of[id], g.at(id).stores_to_ranks(), false});
         for (auto &store : s.stores) {
             for (NodeId id : s.nodes)
                 for (auto &r : reads_of(g, g.at(id)))
                     if (l.buffer_of.count(r.node) && l.buffer_of[r.node] == store.buffer && r.node != store.node &&
-                        !loads_from_ranks(g.at(id)))
+                        !g.at(id).loads_from_ranks())
                         store.in_place = true;
             if (store.all || s.collective) l.buffers[store.buffer].peers = true;
         }
         for (NodeId id : s.nodes)
-            if (loads_from_ranks(g.at(id)))
+            if (g.at(id).loads_from_ranks())
                 for (auto &r : reads_of(g, g.at(id))) l.buffers[l.buffer_of.at(r.node)].peers = true;
     }
 }

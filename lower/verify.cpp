@@ -75,7 +75,7 @@ class Verifier {
         if (inside != s.nodes.end()) {
             if (inside >= std::find(s.nodes.begin(), s.nodes.end(), n.id))
                 return fail("order", i, n.name + " reads " + t.name + ", which is computed after it");
-            if (!r.same_element || loads_from_ranks(n) || t.as<AllGather>())
+            if (!r.same_element || n.loads_from_ranks() || t.stores_to_ranks())
                 return fail("order", i, n.name + " reads more of " + t.name + " than the sweep has computed");
             return true;
         }
@@ -88,7 +88,7 @@ class Verifier {
             return fail("version", i,
                         n.name + " reads " + t.name + ", but " + l.buffers[b].name + " holds " +
                             (c.value < 0 ? "nothing yet" : name(c.value)));
-        bool peer = loads_from_ranks(n);
+        bool peer = n.loads_from_ranks();
         Touch touch;
         (peer ? touch.peer_read : touch.own_read) = true;
         merge(touches[b], touch);
@@ -134,7 +134,7 @@ class Verifier {
                 bool outside = std::find(s.nodes.begin(), s.nodes.end(), r.node) == s.nodes.end();
                 if (!outside || found == l.buffer_of.end() || found->second != st.buffer) continue;
                 bool own_element =
-                    r.same_element && !loads_from_ranks(g.at(id)) && s.kind == StageKind::Sweep;
+                    r.same_element && !g.at(id).loads_from_ranks() && s.kind == StageKind::Sweep;
                 if (!own_element || (sends && s.slice < 0 && !phased(s)))
                     return fail("race", i,
                                 name(id) + " reads " + name(r.node) + " in " + b.name + " while " + n.name +

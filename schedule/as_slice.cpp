@@ -18,7 +18,7 @@ int sliced_dimension(const Graph &g, const Node &t) {
         if (!reader.layout.is_sliced() || reader.is_communication())
             refuse(left + " is " + to_string(reader.layout) + ", not sliced: it reads all of " + t.name + ".");
         auto *blocks = reader.as<Blocks>();
-        std::string index = blocks ? reader.rvars[blocks->split] : reader.vars[reader.layout.sliced_dimension()];
+        std::string index = blocks ? reader.rvars()[size_t(blocks->split)] : reader.vars()[size_t(reader.layout.first_sliced())];
         for (auto &indices : reads_of(reader, t.id)) {
             int d = 0;
             while (d < int(indices.size()) && bare_index(indices[d]) != index) d++;
@@ -52,8 +52,8 @@ Graph rewrite(const Graph &before, const AsSlice &v) {
     for (auto &r : g.results) {
         if (r.argument != v.argument) continue;
         const Node &value = g.at(r.node);
-        auto *gather = value.as<AllGather>();
-        if (gather && gather->dim == dim) r.node = g.reads(value.id)[0];
+        auto *c = value.as<Communication>();
+        if (value.stores_to_ranks() && c->from.dim == dim) r.node = g.reads(value.id)[0];
         const Node &now = g.at(r.node);
         if (now.layout != sliced(dim))
             refuse("Its new value " + now.name + " is " + to_string(now.layout) + ", the reads are of " +

@@ -7,11 +7,12 @@ namespace {
 
 Graph rewrite(const Graph &before, const Collective &v) {
     const Node &t = before.at(v.tensor);
-    if (!t.as<AllReduce>()) refuse(t.name + " is " + kind_of(t) + ", not an all-reduce.");
-    if (v.algorithm == Algorithm::TwoPhase && t.dims.empty())
+    auto *reduce = t.as<Communication>();
+    if (!reduce || !reduce->reduce || reduce->to_dim) refuse(t.name + " is " + kind_of(t) + ", not an all-reduce.");
+    if (v.algorithm == Algorithm::TwoPhase && !t.dimensions())
         refuse(t.name + " has no dimension, so there are no slices for two phases.");
     Graph g = before;
-    g.at(v.tensor).as<AllReduce>()->algorithm = v.algorithm;
+    g.at(v.tensor).as<Communication>()->algorithm = v.algorithm;
     return settle(std::move(g));
 }
 

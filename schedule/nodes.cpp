@@ -16,20 +16,14 @@ std::string name_of(const Node &n) {
 
 namespace {
 
-bool is_generated(const Node &n) {
-    return n.name.find('.') != std::string::npos;
-}
-
 bool gathers_blocks(const Graph &g, const Node &n) {
-    if (!n.as<AllGather>()) return false;
-    auto ids = nodes_read(n.value);
-    return ids.size() == 1 && g.at(ids[0]).as<Blocks>();
+    return n.origin.role == Role::AllGather && g.identities[size_t(n.origin.of)].origin.role == Role::Blocks;
 }
 
 }  // namespace
 
 bool is_part(const Graph &g, const Node &n) {
-    return n.as<Blocks>() || gathers_blocks(g, n) || (is_generated(n) && (n.as<Fold>() || n.as<Reduction>()));
+    return n.as<Blocks>() || gathers_blocks(g, n) || n.origin.role == Role::Inner;
 }
 
 NodeIds parts_of(const Graph &g, NodeId id) {
@@ -63,14 +57,14 @@ NodeIds without_parts(const Graph &g, const NodeSet &set) {
 // ---- messages
 
 std::string left_side(const Graph &, const Node &n) {
-    return n.name + "(" + join(n.vars) + ")";
+    return n.name + "(" + join(n.vars()) + ")";
 }
 
 std::string access_text(const Graph &g, const Halide::Internal::Call *c) {
     const Node &n = g.at(accessed(c));
-    std::string name = n.name;
-    size_t dot = name.rfind(".ag");
-    if (dot != std::string::npos && dot + 3 == name.size() && !g.find(name.substr(0, dot))) name.resize(dot);
+    // The result of a split is what the user knows as the tensor that was split.
+    const bool of_split = n.origin.role == Role::AllGather && !g.has(n.origin.of);
+    std::string name = of_split ? g.identities[size_t(n.origin.of)].name : n.name;
     std::vector<std::string> indices;
     for (auto &i : indices_of(c)) indices.push_back(to_string(g, i));
     return name + "(" + join(indices) + ")";
@@ -83,10 +77,10 @@ std::string kind_of(const Node &n) {
         std::string operator()(const Reduction &) { return "a contraction"; }
         std::string operator()(const Blocks &) { return "the block results of a full reduction"; }
         std::string operator()(const Fold &) { return "a full reduction"; }
-        std::string operator()(const AllReduce &) { return "an all-reduce"; }
-        std::string operator()(const ReduceScatter &) { return "a reduce-scatter"; }
-        std::string operator()(const AllGather &) { return "an all-gather"; }
-        std::string operator()(const Broadcast &) { return "a broadcast"; }
+        std::string operator()(const Communication &c) {
+            if (c.reduce) return !c.to_dim ? "an all-reduce" : "a reduce-scatter";
+            return c.from.kind == From::Owner ? "an all-gather" : "a broadcast";
+        }
     };
     return std::visit(Visitor(), n.op);
 }
@@ -144,7 +138,7 @@ bool are_indices(const std::vector<Expr> &indices, const Names &names) {
 void inline_reads(Graph &g, const Node &from, const std::function<bool(const Node &)> &who) {
     auto inlined = [&](const Expr &e, const Expr &value) {
         return map_accesses(e, [&](const Halide::Internal::Call *c) {
-            return accessed(c) == from.id ? substitute_indices(value, from.vars, indices_of(c)) : Expr(c);
+            return accessed(c) == from.id ? substitute_indices(value, from.vars(), indices_of(c)) : Expr(c);
         });
     };
     for (auto &n : g.nodes) {
@@ -155,9 +149,7 @@ void inline_reads(Graph &g, const Node &from, const std::function<bool(const Nod
 }
 
 NodeId add_gather(Graph &g, NodeId x, int dim, const std::function<bool(const Node &)> &who) {
-    std::string name = g.at(x).name + ".ag";
-    if (g.find(name)) throw Error("internal: " + g.program + " has a " + name + " already");
-    NodeId id = g.add(g.communication(name, AllGather{dim}, g.at(x))).id;
+    NodeId id = g.add(g.communication({Role::AllGather, x, 0}, {{From::Owner, {world_axis}, 0, dim}, {}}, g.at(x))).id;
     g.redirect_reads(x, id, who);
     g.redirect_results(x, id);
     infer_node(g, id);

@@ -23,9 +23,8 @@ public:
     }
 };
 
-template <class Op>
-NodeIds nodes_of(const Graph &g) {
-    return nodes_where(g, [&](const Node &n) { return n.as<Op>() && !is_part(g, n); });
+NodeIds written(const Graph &g, bool (Node::*what)() const) {
+    return nodes_where(g, [&](const Node &n) { return (n.*what)() && !is_part(g, n); });
 }
 
 // Most choices are of nodes that the verb is meant for; some of any node.
@@ -35,13 +34,13 @@ NodeId target(const Graph &g, Choice &choose, const NodeIds &meant) {
 }
 
 int dimension(const Graph &g, Choice &choose, NodeId t) {
-    int n = int(g.at(t).dims.size());
+    int n = int(g.at(t).dimensions());
     return n > 1 ? choose.below(n) : 0;
 }
 
 // What can be computed on slices after the gather: all of it, or a part that is closed or not.
 NodeIds reorder_set(const Graph &g, Choice &choose, NodeId gather) {
-    NodeIds largest = g.at(gather).as<AllGather>() ? largest_reorder(g, gather) : NodeIds{};
+    NodeIds largest = g.at(gather).stores_to_ranks() ? largest_reorder(g, gather) : NodeIds{};
     if (largest.empty()) return {choose.of(nodes_where(g, [&](const Node &n) { return !is_part(g, n); }))};
     if (choose.coin()) return largest;
     NodeId last = choose.of(largest);
@@ -70,11 +69,11 @@ NodeIds fuse_set(const Graph &g, Choice &choose) {
 
 Verb random_verb(const Graph &g, Choice &choose, const std::string &name) {
     if (name == "split") {
-        NodeId t = target(g, choose, nodes_of<AllReduce>(g));
+        NodeId t = target(g, choose, written(g, &Node::reduces_over_ranks));
         return Split{t, dimension(g, choose, t)};
     }
     if (name == "reorder") {
-        NodeId gather = target(g, choose, nodes_of<AllGather>(g));
+        NodeId gather = target(g, choose, written(g, &Node::stores_to_ranks));
         return Reorder{gather, reorder_set(g, choose, gather)};
     }
     if (name == "slice") {
@@ -86,8 +85,8 @@ Verb random_verb(const Graph &g, Choice &choose, const std::string &name) {
     if (name == "as_slice") return AsSlice{choose.below(int(g.arguments.size()))};
     if (name == "fuse") return Fuse{fuse_set(g, choose)};
     if (name == "collective")
-        return Collective{target(g, choose, nodes_of<AllReduce>(g)), choose.coin() ? OneShot : TwoPhase};
-    if (name == "vectorize") return Vectorize{target(g, choose, nodes_of<Map>(g)), 1 << choose.below(5)};
+        return Collective{target(g, choose, written(g, &Node::reduces_over_ranks)), choose.coin() ? OneShot : TwoPhase};
+    if (name == "vectorize") return Vectorize{target(g, choose, nodes_where(g, [&](const Node &n) { return n.as<Map>() && !is_part(g, n); })), 1 << choose.below(5)};
     return FuseAll{};
 }
 

@@ -63,9 +63,9 @@ void check_members(const Graph &g, const Reorder &v) {
 
 Graph rewrite(const Graph &before, const Reorder &v) {
     const Node &gather = before.at(v.gather);
-    if (gather.as<Broadcast>())
+    if (auto *c = gather.as<Communication>(); c && c->from.kind == From::Rank)
         refuse(gather.name + " is a broadcast: its operand is local, so the set would become local, not sliced.");
-    if (!gather.as<AllGather>() || is_part(before, gather))
+    if (!gather.stores_to_ranks() || is_part(before, gather))
         refuse(gather.name + " is " + kind_of(gather) + ", not an all-gather.");
     refuse_if_grouped(before, gather, "reorder");
     check_members(before, v);
@@ -82,7 +82,7 @@ Graph rewrite(const Graph &before, const Reorder &v) {
         const Node &x = g.at(id);
         if (!x.layout.is_sliced()) {
             NodeIds reads = g.reads(id);
-            bool follows = (x.as<Fold>() || x.dims.empty()) && x.layout.is_replicated() &&
+            bool follows = (x.as<Fold>() || !x.dimensions()) && x.layout.is_replicated() &&
                            std::any_of(reads.begin(), reads.end(), [&](NodeId r) { return changed.count(r) > 0; });
             if (!follows && x.layout.is_replicated()) refuse(why_not_sliced(before, old, gather, in));
             if (!follows)
@@ -97,7 +97,7 @@ Graph rewrite(const Graph &before, const Reorder &v) {
         auto outside = [&](const Node &r) { return blocks || !in.count(r.id); };
         NodeIds readers = g.readers(id);
         if (g.is_result(id) || std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return outside(g.at(r)); })) {
-            NodeId ag = add_gather(g, id, x.layout.sliced_dimension(), outside);
+            NodeId ag = add_gather(g, id, x.layout.first_sliced(), outside);
             if (blocks) changed.insert(ag);
         }
     }
@@ -122,7 +122,7 @@ NodeIds closed(const Graph &g, const Reorder &v) {
 std::vector<std::string> alternatives(const Graph &g, const Reorder &v) {
     std::vector<std::string> legal;
     auto offer = [&](const Reorder &r) { legal.push_back("s." + to_string(g, r)); };
-    if (g.at(v.gather).as<AllGather>()) {
+    if (g.at(v.gather).stores_to_ranks()) {
         Reorder r{v.gather, closed(g, v)};
         if (!is_legal(g, r)) r.set = largest_reorder(g, v.gather);
         if (!r.set.empty()) offer(r);
@@ -135,7 +135,7 @@ std::vector<std::string> alternatives(const Graph &g, const Reorder &v) {
         if (!legal.empty()) return legal;
     }
     for (auto &n : g.nodes)
-        if (n.as<AllGather>() && !is_part(g, n) && n.id != v.gather) {
+        if (n.stores_to_ranks() && !is_part(g, n) && n.id != v.gather) {
             NodeIds set = largest_reorder(g, n.id);
             if (!set.empty()) offer({n.id, set});
         }

@@ -6,7 +6,6 @@ namespace stretto {
 
 const Node *find_node(const Graph &g, const std::string &name) {
     const Node *n = g.find(name);
-    if (!n) n = g.find(name + ".ag");
     return n && !is_part(g, *n) ? n : nullptr;
 }
 
@@ -41,9 +40,31 @@ namespace {
 std::string no_such_tensor(const Graph &g, const std::string &name) {
     std::string what = g.program + " has no tensor " + name;
     if (g.find_argument(name)) return name + " is an output argument, and the program has no node of that name.";
-    if (g.find(name + ".rs")) return name + " was split, and nothing uses " + name + ".ag any more.";
-    if (name.size() > 3 && name.compare(name.size() - 3, 3, ".ag") == 0) return what + ", or nothing uses it any more.";
+    for (size_t id = 0; id < g.identities.size(); id++) {
+        auto gone = g.became.find(NodeId(id));
+        if (g.identities[id].name != name) continue;
+        if (gone != g.became.end())
+            return name + " was split, and nothing uses " + g.identities[size_t(gone->second)].name + " any more.";
+        if (g.identities[id].origin.role == Role::AllGather) return what + ", or nothing uses it any more.";
+    }
     return what + " that a result needs.";
+}
+
+// The name of what a verb made of node `of`.
+std::string name_made(const Graph &g, Role role, NodeId of) {
+    for (auto &i : g.identities)
+        if (i.origin.role == role && i.origin.of == of) return i.name;
+    return "";
+}
+
+// A node in C++.
+std::string spelled(const Graph &g, NodeId id) {
+    auto &[name, origin] = g.identities[size_t(id)];
+    if (origin.role == Role::NewValue) return "s.new_value_of(" + g.arguments[size_t(origin.ordinal)].name + ")";
+    if (origin.of < 0) return name;
+    std::string of = spelled(g, origin.of);
+    if (origin.role == Role::ReduceScatter) return of + "_rs";
+    return g.became.count(origin.of) ? of + "_ag" : "s.gather_of(" + of + ")";
 }
 
 std::string names_text(const std::vector<Tensor> &set) {
@@ -78,13 +99,13 @@ NodeIds Schedule::resolve(const std::vector<Tensor> &set) const {
     return ids;
 }
 
-Tensor Schedule::handle(const std::string &name) const {
-    const Node &n = *now.find(name);
+Tensor Schedule::handle(NodeId id) const {
+    const Node &n = now.at(id);
     auto d = std::make_shared<Definition>();
     d->name = n.name;
     d->defined = true;
     d->type = n.type;
-    d->vars = n.vars;
+    d->vars = n.vars();
     return Tensor(d);
 }
 
@@ -105,9 +126,8 @@ void Schedule::add(const Verb &verb, const std::string &where) {
 
 SplitResult Schedule::split(const Tensor &t, int dim) {
     perform("split(" + t.name() + ", " + std::to_string(dim) + ")", "", [&] { return Split{resolve(t), dim}; });
-    const Split &v = std::get<Split>(steps.back().verb);
-    std::string name = steps.back().before.at(v.tensor).name;
-    return {handle(name + ".rs"), handle(name + ".ag")};
+    NodeId split = std::get<Split>(steps.back().verb).tensor;
+    return {handle(now.made(Role::ReduceScatter, split)), handle(now.made(Role::AllGather, split))};
 }
 
 void Schedule::reorder(const Tensor &gather, const std::vector<Tensor> &set) {
@@ -155,14 +175,13 @@ void Schedule::vectorize(const Tensor &t, int lanes) {
 }
 
 Tensor Schedule::gather_of(const Tensor &t) const {
-    if (const Node *n = now.find(t.name() + ".ag"); n && !is_part(now, *n)) return handle(n->name);
     std::vector<std::string> legal;
-    for (auto &n : now.nodes) {
-        std::string base = n.name.substr(0, n.name.rfind('.'));
-        if (n.as<AllGather>() && !is_part(now, n) && now.find(base)) legal.push_back("s.gather_of(" + base + ")");
-    }
+    for (auto &n : now.nodes)
+        if (n.origin.role == Role::AllGather && !is_part(now, n) && now.has(n.origin.of))
+            legal.push_back("s.gather_of(" + now.at(n.origin.of).name + ")");
     try {
         const Node &n = now.at(resolve(t));
+        if (NodeId gather = now.made(Role::AllGather, n.id); gather >= 0) return handle(gather);
         refuse(n.layout.is_sliced() ? "Nothing uses all of " + t.name() + ": no gather was made of it."
                                     : n.name + " is " + to_string(n.layout) + ", not a slice.",
                legal, "no gather_of yet; s.reorder and s.slice make gathers.");
@@ -172,13 +191,15 @@ Tensor Schedule::gather_of(const Tensor &t) const {
 }
 
 Tensor Schedule::new_value_of(const Tensor &argument) const {
-    std::string name = argument.name() + ".new";
-    if (now.find(name)) return handle(name);
     std::vector<std::string> legal;
     std::string why = argument.name() + " gets no new value.";
     for (auto &r : now.results) {
         const std::string &name = now.arguments[r.argument].name;
-        if (now.find(name + ".new")) legal.push_back("s.new_value_of(" + name + ")");
+        NodeId made = -1;
+        for (auto &n : now.nodes)
+            if (n.origin.role == Role::NewValue && n.origin.ordinal == r.argument) made = n.id;
+        if (made >= 0 && name == argument.name()) return handle(made);
+        if (made >= 0) legal.push_back("s.new_value_of(" + name + ")");
         if (name == argument.name()) why = "The new value of " + name + " has a name, " + now.at(r.node).name + ".";
     }
     try {
@@ -197,8 +218,8 @@ std::string Schedule::text() const {
     for (size_t i = 0; i < steps.size(); i++) {
         auto &[verb, before] = steps[i];
         if (auto *v = std::get_if<Split>(&verb)) {
-            std::string name = before.at(v->tensor).name;
-            s += name + ".rs, " + name + ".ag = ";
+            for (Role role : {Role::ReduceScatter, Role::AllGather})
+                s += name_made(now, role, v->tensor) + (role == Role::AllGather ? " = " : ", ");
         }
         s += to_string(before, verb);
         std::string made;
@@ -215,20 +236,11 @@ std::string Schedule::text() const {
 
 std::string Schedule::cpp() const {
     std::string s;
-    std::set<std::string> of_split;
-    std::function<std::string(std::string)> spell = [&](std::string name) {
-        size_t dot = name.rfind('.');
-        if (dot == std::string::npos) return name;
-        if (!of_split.count(name))
-            return (name.substr(dot) == ".ag" ? "s.gather_of(" : "s.new_value_of(") + spell(name.substr(0, dot)) + ")";
-        name[dot] = '_';
-        return name;
-    };
-    Naming expression = [&](const Node &n) { return spell(n.name); };
+    // What a split gave back is a variable; what other verbs made, the schedule has.
+    Naming expression = [&](const Node &n) { return spelled(now, n.id); };
     for (auto &[verb, before] : steps) {
         if (auto *v = std::get_if<Split>(&verb)) {
             const std::string &name = before.at(v->tensor).name;
-            of_split.insert({name + ".rs", name + ".ag"});
             s += "auto [" + name + "_rs, " + name + "_ag] = ";
         }
         s += "s." + to_string(before, verb, expression) + ";\n";

@@ -68,7 +68,7 @@ private:
     void check_tensor(const Tensor &) const;
     NodeId resolve(const Tensor &) const;
     NodeIds resolve(const std::vector<Tensor> &) const;
-    Tensor handle(const std::string &node) const;
+    Tensor handle(NodeId) const;
     const Graph &after(size_t step) const;
 };
 

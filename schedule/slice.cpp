@@ -11,7 +11,7 @@ namespace {
 // The block results of t, if t has no dimension and is, or is computed from, full reductions.
 NodeIds blocks_of(const Graph &g, const Node &t) {
     NodeIds blocks;
-    if (t.dims.empty())
+    if (!t.dimensions())
         for (NodeId p : parts_of(g, t.id))
             if (g.at(p).as<Blocks>()) blocks.push_back(p);
     return blocks;
@@ -22,12 +22,12 @@ Graph rewrite(const Graph &before, const Slice &v) {
     refuse_if_grouped(before, t, "slice");
     NodeIds blocks = blocks_of(before, t);
     if (blocks.empty() && !t.as<Map>()) refuse(t.name + " is " + kind_of(t) + ", not elementwise or a full reduction.");
-    if (blocks.empty() && t.dims.empty()) refuse(t.name + " has no dimension and no full reduction.");
+    if (blocks.empty() && !t.dimensions()) refuse(t.name + " has no dimension and no full reduction.");
     if (!t.layout.is_replicated()) refuse(t.name + " is " + to_string(t.layout) + ", not replicated.");
     std::string dim = std::to_string(v.dim);
     if (!blocks.empty() && v.dim != 0)
         refuse(t.name + " is a full reduction, sliced by its blocks, not by dimension " + dim + ".");
-    int dimensions = int(t.dims.size());
+    int dimensions = int(t.dimensions());
     if (blocks.empty() && (v.dim < 0 || v.dim >= dimensions))
         refuse(t.name + " has " + std::to_string(dimensions) + (dimensions == 1 ? " dimension" : " dimensions") +
                ", there is no dimension " + dim + ".");
@@ -59,7 +59,7 @@ Graph apply(const Graph &before, const Slice &v) {
     } catch (const Error &e) {
         std::vector<std::string> legal;
         const Node &t = before.at(v.tensor);
-        for (int d = 0; d < int(t.dims.size()); d++)
+        for (int d = 0; d < int(t.dimensions()); d++)
             if (is_legal(before, Slice{t.id, d})) legal.push_back("s." + to_string(before, Slice{t.id, d}));
         if (legal.empty()) legal = legal_splits(before, t.id);
         if (legal.empty() && is_legal(before, Slice{t.id, 0})) legal.push_back("s." + to_string(before, Slice{t.id, 0}));

@@ -24,17 +24,12 @@ class Sweep {
         return set.count(id) > 0;
     }
 
-    static const Names &own_element(const Node &n) {
-        return n.as<Blocks>() ? n.rvars : n.vars;
+    static Names own_element(const Node &n) {
+        return n.as<Blocks>() ? n.rvars() : n.vars();
     }
 
     bool exchanges_blocks(const Node &n) const {
-        return n.as<AllGather>() && is_part(g, n);
-    }
-
-    // Loads from other ranks.
-    static bool is_load(const Node &n) {
-        return n.as<AllReduce>() || n.as<ReduceScatter>() || n.as<Broadcast>();
+        return n.stores_to_ranks() && is_part(g, n);
     }
 
     // A pending value that only reductions of the set use: each computes it as it loads the addend.
@@ -43,15 +38,17 @@ class Sweep {
         NodeIds readers = g.readers(n.id);
         return std::all_of(readers.begin(), readers.end(), [&](NodeId r) {
             const Node &x = g.at(r);
-            return has(r) && (x.as<AllReduce>() || x.as<ReduceScatter>() || is_addend(x));
+            return has(r) && (x.reduces_over_ranks() || is_addend(x));
         });
     }
 
     std::optional<Loop> loop_of(const Node &n) const {
-        if (n.as<Fold>() || exchanges_blocks(n) || is_addend(n) || (n.as<Map>() && n.dims.empty())) return {};
-        if (n.as<Blocks>()) return Loop{n.rdims, n.layout.is_sliced() ? n.as<Blocks>()->split : -1};
-        if (auto *a = n.as<AllGather>()) return Loop{n.dims, a->dim};
-        return Loop{n.dims, n.layout.sliced_dimension()};
+        if (n.as<Fold>() || exchanges_blocks(n) || is_addend(n) || (n.as<Map>() && !n.dimensions())) return {};
+        Loop loop{n.as<Blocks>() ? n.rdims() : n.dims(), -1};
+        const size_t first = n.as<Blocks>() ? 1 : 0;
+        for (size_t d = 0; d < loop.extents.size(); d++)
+            if (!n.domain[first + d].axes.empty()) loop.slice = int(d);
+        return loop;
     }
 
     std::string text(const Loop &l) const {
@@ -80,7 +77,7 @@ class Sweep {
             if (n.is_argument()) return n.name + " is an argument: it is there before any sweep.";
             if (set.size() > 1 && n.as<Reduction>())
                 return left_side(g, n) + " is a contraction: its kernel is a stage of its own.";
-            if (auto *a = n.as<AllReduce>(); a && set.size() > 1 && a->algorithm == Algorithm::TwoPhase)
+            if (auto *c = n.as<Communication>(); c && set.size() > 1 && c->algorithm == Algorithm::TwoPhase)
                 return n.name + " is an all-reduce with the algorithm TwoPhase, which is two sweeps by itself.";
         }
         return "";
@@ -105,11 +102,11 @@ class Sweep {
         for (NodeId r : g.reads(n.id)) {
             if (!has(r)) continue;
             const Node &x = g.at(r);
-            if (x.as<AllGather>() && !exchanges_blocks(x))
+            if (x.stores_to_ranks() && !exchanges_blocks(x))
                 return reads_text(n, r) + ", the result of " + x.name +
                        " in the same set: an all-gather is a store at the end of a sweep, and other ranks' slices are "
                        "complete only after it.";
-            if (is_load(n) && !x.layout.is_replicated() && !is_addend(x))
+            if (n.loads_from_ranks() && !x.layout.is_replicated() && !is_addend(x))
                 return n.name + " loads " + read_text(n, r) + " of other ranks, and " + x.name +
                        " is in the same set: it has to be complete on all ranks before the sweep.";
             // Another loop has a message of its own.
@@ -127,7 +124,7 @@ class Sweep {
     }
 
     std::string dependent_loads_reason(const Node &n) const {
-        if (!is_load(n)) return "";
+        if (!n.loads_from_ranks()) return "";
         for (NodeId id : set) {
             const Node &x = g.at(id);
             if (id == n.id || !x.is_communication() || exchanges_blocks(x) || !depends_on(g, n.id, id)) continue;
@@ -249,7 +246,7 @@ std::vector<NodeSet> legal_groups(const Graph &g, const NodeSet &candidates) {
             if (why_no_group(h, larger).empty()) chosen = set_of[r];
         }
         // A value without a dimension that needs no set is there before all of them: it opens none.
-        if (first && n.dims.empty() && !n.is_communication()) continue;
+        if (first && !n.dimensions() && !n.is_communication()) continue;
         if (chosen < 0) {
             chosen = int(sets.size());
             sets.push_back({});

@@ -9,9 +9,9 @@ const int most_lanes = 64;  // of one-byte elements in the widest registers ther
 
 std::string why_not(const Node &t) {
     if (t.is_argument()) return t.name + " is an argument: no kernel computes it.";
-    if (t.as<AllGather>() || t.as<Broadcast>())
+    if (t.is_communication() && !t.reduces_over_ranks())
         return t.name + " is " + kind_of(t) + ": a copy, which has no kernel of its own.";
-    if (t.as<Blocks>() || t.dims.empty())
+    if (t.as<Blocks>() || !t.dimensions())
         return t.name + " has no dimension" + (t.as<Map>() ? "." : "; the accumulators of a full reduction are fixed.");
     return "";
 }

@@ -27,7 +27,7 @@ struct Run {
     }
     // The part of node n that a rank has.
     Box box(const Node &n, int rank) const {
-        return box_of(graph, n.dims, n.layout, ranks[0].sizes, rank, count());
+        return box_of(graph, n.dims(), n.layout, ranks[0].sizes, rank, count());
     }
 };
 

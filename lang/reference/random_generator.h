@@ -8,11 +8,19 @@ namespace stretto {
 // A tensor that later definitions can read. Its dimensions are indices of the program, so that
 // tensors fit together. What its layout is the generator works out by itself, from the language's
 // table.
+// How ranks hold a tensor of the program.
+struct Holding {
+    enum Kind { Replicated,
+                Sliced,
+                Partial,
+                Local };
+};
+
 struct Known {
     Tensor tensor;
     Type type;
     std::vector<int> dims;  // indices, in the tensor's order
-    AxisLayout::Kind kind;
+    Holding::Kind kind;
     ReduceOp op = Sum;   // of Partial
     int sliced = -1;     // of Sliced: the index
     bool read = false;   // by another definition
@@ -34,7 +42,7 @@ class ProgramGenerator {
     Surroundings around;
     int made = 0;
 
-    using Kind = AxisLayout::Kind;
+    using Kind = Holding::Kind;
 
     std::string fresh_name() {
         return "t" + std::to_string(made++);
@@ -57,10 +65,10 @@ class ProgramGenerator {
 
     Layout layout_of(const Known &t) const {
         switch (t.kind) {
-        case AxisLayout::Sliced:
+        case Holding::Sliced:
             return sliced(int(std::find(t.dims.begin(), t.dims.end(), t.sliced) - t.dims.begin()));
-        case AxisLayout::Partial: return partial(t.op);
-        case AxisLayout::Local: return local;
+        case Holding::Partial: return partial(t.op);
+        case Holding::Local: return local;
         default: return replicated;
         }
     }
@@ -89,7 +97,7 @@ class ProgramGenerator {
         for (size_t k = 0; k < t.dims.size(); k++)
             if (t.dims[k] != t.sliced && !extents[size_t(t.dims[k])].size_name().empty())
                 candidates.push_back(k);
-        if (!options.moved_reads || candidates.empty() || t.kind == AxisLayout::Partial) return Expr();
+        if (!options.moved_reads || candidates.empty() || t.kind == Holding::Partial) return Expr();
         size_t moved = draw.pick(candidates);
         counts["read at another element"]++;
         t.read = true;
@@ -137,8 +145,8 @@ class ProgramGenerator {
 
     // Can b stand beside tensors that make layout `a` so far?
     static bool joins(const Known &a, const Known &b) {
-        if (a.kind == AxisLayout::Partial || b.kind == AxisLayout::Partial) return false;
-        if (a.kind == AxisLayout::Replicated || b.kind == AxisLayout::Replicated) return true;
+        if (a.kind == Holding::Partial || b.kind == Holding::Partial) return false;
+        if (a.kind == Holding::Replicated || b.kind == Holding::Replicated) return true;
         return a.kind == b.kind && a.sliced == b.sliced;
     }
 

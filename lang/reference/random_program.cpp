@@ -8,9 +8,9 @@ namespace stretto {
 
 void ProgramGenerator::add_argument(Kind kind, bool updated) {
     Known t{Tensor("unused"), random_type(), random_dims(), kind};
-    if (kind == AxisLayout::Partial)
+    if (kind == Holding::Partial)
         t.op = draw.chance(70) ? Sum : draw.pick<ReduceOp>({Prod, ReduceOp::Max, ReduceOp::Min});
-    if (kind == AxisLayout::Sliced) t.sliced = draw.pick(t.dims);
+    if (kind == Holding::Sliced) t.sliced = draw.pick(t.dims);
     t.entry = true;
     static const char *const names[] = {"input replicated", "input sliced", "input partial",
                                         "input local"};
@@ -53,19 +53,19 @@ void ProgramGenerator::add_arguments() {
     for (auto &s : sizes) around.scalars.push_back(s);
     around.seed = seed;
     for (auto kind :
-         {AxisLayout::Replicated, AxisLayout::Sliced, AxisLayout::Partial, AxisLayout::Local})
+         {Holding::Replicated, Holding::Sliced, Holding::Partial, Holding::Local})
         add_argument(kind, false);
     for (int k = draw.below(3); k > 0; k--) add_argument(Kind(draw.below(4)), false);
     for (int k = 1 + draw.below(3); k > 0; k--)
         add_argument(
-            draw.pick<Kind>({AxisLayout::Replicated, AxisLayout::Sliced, AxisLayout::Local}), true);
+            draw.pick<Kind>({Holding::Replicated, Holding::Sliced, Holding::Local}), true);
 }
 
 // ---- results: nothing that was defined is left unread
 
 void ProgramGenerator::finish() {
     for (size_t k = 0; k < known.size(); k++)
-        if (known[k].kind == AxisLayout::Partial && !known[k].read) {
+        if (known[k].kind == Holding::Partial && !known[k].read) {
             Known t = known[k];
             reduce_over_ranks(t);
             known[k].read = true;
@@ -78,7 +78,7 @@ void ProgramGenerator::finish() {
         bool used = false;
         for (size_t s = 0; s < in_outs.size() && !used; s++) {
             const Known &state = known[in_out_known[s]];
-            bool into_local = state.kind == AxisLayout::Local && t.kind == AxisLayout::Replicated;
+            bool into_local = state.kind == Holding::Local && t.kind == Holding::Replicated;
             bool fits = state.dims == t.dims &&
                         ((state.kind == t.kind && state.sliced == t.sliced) || into_local);
             if (updated[s] || !fits) continue;

@@ -8,7 +8,7 @@ namespace {
 Known reduced(Known t, int r, ReduceOp op) {
     t.dims.erase(std::find(t.dims.begin(), t.dims.end(), r));
     if (t.sliced == r) {
-        t.kind = AxisLayout::Partial;
+        t.kind = Holding::Partial;
         t.op = op;
         t.sliced = -1;
     }
@@ -27,7 +27,7 @@ Expr over(ReduceOp op, const std::vector<Var> &r, const Expr &e) {
 // ---- steps. Each returns false if there is nothing that it could be done with.
 
 bool ProgramGenerator::elementwise() {
-    Known *first = find([](auto &t) { return t.kind != AxisLayout::Partial; });
+    Known *first = find([](auto &t) { return t.kind != Holding::Partial; });
     if (!first) return false;
     Known result = *first;
     std::vector<Expr> operands{read(*first)};
@@ -40,7 +40,7 @@ bool ProgramGenerator::elementwise() {
         bool known_extents = dims.size() == result.dims.size();
         Expr e = draw.chance(25) && known_extents ? read_moved(*t) : Expr();
         operands.push_back(e.defined() ? e : read(*t));
-        if (result.kind == AxisLayout::Replicated) result.kind = t->kind, result.sliced = t->sliced;
+        if (result.kind == Holding::Replicated) result.kind = t->kind, result.sliced = t->sliced;
         result.dims = dims;
     }
     if (draw.chance(15)) {
@@ -52,12 +52,12 @@ bool ProgramGenerator::elementwise() {
             std::vector<Expr> at;
             for (int d : t->dims) at.push_back(vars[size_t(d)]);
             operands.push_back(TensorRef(both.definition(), at));
-            if (result.kind == AxisLayout::Replicated) result.kind = t->kind, result.sliced = t->sliced;
+            if (result.kind == Holding::Replicated) result.kind = t->kind, result.sliced = t->sliced;
         }
     }
     Surroundings here = around;
     here.indices = index_values(result.dims);
-    here.rank = result.kind == AxisLayout::Local && draw.chance(30);
+    here.rank = result.kind == Holding::Local && draw.chance(30);
     if (draw.chance(50)) here.seed = Expr();
     Type t = draw.chance(60) ? operands[0].type() : random_type();
     define(result, random_elementwise(draw, counts, t, operands, here, 1 + draw.below(options.chain)));
@@ -66,19 +66,19 @@ bool ProgramGenerator::elementwise() {
 }
 
 bool ProgramGenerator::linear() {
-    Known *first = find([](auto &t) { return t.kind == AxisLayout::Partial && t.op == Sum; });
+    Known *first = find([](auto &t) { return t.kind == Holding::Partial && t.op == Sum; });
     if (!first) return false;
     Known result = *first;
     std::vector<Expr> partials{read(*first)}, others;
     Known *second = find([&](auto &t) {
-        return t.kind == AxisLayout::Partial && t.op == Sum && t.type == result.type && &t != first;
+        return t.kind == Holding::Partial && t.op == Sum && t.type == result.type && &t != first;
     });
     if (second) {
         partials.push_back(read(*second));
         result.dims = joined_dims(result.dims, second->dims);
     }
     for (int k = draw.below(2); k > 0; k--) {
-        Known *t = find([](auto &t) { return t.kind == AxisLayout::Replicated; });
+        Known *t = find([](auto &t) { return t.kind == Holding::Replicated; });
         others.push_back(read(*t));
         result.dims = joined_dims(result.dims, t->dims);
     }
@@ -90,13 +90,13 @@ bool ProgramGenerator::linear() {
 }
 
 bool ProgramGenerator::extremum_of_partial() {
-    Known *first = find([](auto &t) { return t.kind == AxisLayout::Partial && t.op != Sum; });
+    Known *first = find([](auto &t) { return t.kind == Holding::Partial && t.op != Sum; });
     if (!first) return false;
     Known result = *first;
     Known *t = find([&](auto &t) {
-        bool same = t.kind == AxisLayout::Partial && t.op == result.op;
+        bool same = t.kind == Holding::Partial && t.op == result.op;
         return t.type == result.type &&
-               (same || (result.op != Prod && t.kind == AxisLayout::Replicated));
+               (same || (result.op != Prod && t.kind == Holding::Replicated));
     });
     Expr a = read(*first), b = read(*t);
     result.dims = joined_dims(result.dims, t->dims);
@@ -107,18 +107,18 @@ bool ProgramGenerator::extremum_of_partial() {
 }
 
 bool ProgramGenerator::reduce_over_ranks() {
-    Known *t = find([](auto &t) { return t.kind == AxisLayout::Partial; });
+    Known *t = find([](auto &t) { return t.kind == Holding::Partial; });
     return t && reduce_over_ranks(*t);
 }
 bool ProgramGenerator::reduce_over_ranks(Known &operand) {
     Known t = operand;
     operand.read = true;
     Type type = is_float16(t.type) && draw.chance(40) ? f32 : t.type;
-    t.kind = AxisLayout::Replicated;
+    t.kind = Holding::Replicated;
     counts[std::string("reduction over ranks ") + reduce_op_name(t.op)]++;
     if (!t.dims.empty() && draw.chance(40)) {
         int d = draw.below(int(t.dims.size()));
-        t.kind = AxisLayout::Sliced;
+        t.kind = Holding::Sliced;
         t.sliced = t.dims[size_t(d)];
         counts["reduce_scatter"]++;
         define(t, type == t.type ? reduce_scatter(t.tensor, d) : reduce_scatter(t.tensor, d, type));
@@ -130,23 +130,23 @@ bool ProgramGenerator::reduce_over_ranks(Known &operand) {
 }
 
 bool ProgramGenerator::copy() {
-    Known *found = find([](auto &t) { return t.kind != AxisLayout::Partial && !t.dims.empty(); });
+    Known *found = find([](auto &t) { return t.kind != Holding::Partial && !t.dims.empty(); });
     if (!found) return false;
     found->read = true;
     Known t = *found;
-    if (t.kind == AxisLayout::Sliced) {
+    if (t.kind == Holding::Sliced) {
         counts["all_gather"]++;
-        t.kind = AxisLayout::Replicated;
+        t.kind = Holding::Replicated;
         t.sliced = -1;
         define(t, all_gather(t.tensor));
-    } else if (t.kind == AxisLayout::Local) {
+    } else if (t.kind == Holding::Local) {
         counts["broadcast"]++;
-        t.kind = AxisLayout::Replicated;
+        t.kind = Holding::Replicated;
         define(t, broadcast(t.tensor, 0));
     } else {
         int d = draw.below(int(t.dims.size()));
         counts["slice_of"]++;
-        t.kind = AxisLayout::Sliced;
+        t.kind = Holding::Sliced;
         t.sliced = t.dims[size_t(d)];
         define(t, slice_of(t.tensor, d));
     }
@@ -154,7 +154,7 @@ bool ProgramGenerator::copy() {
 }
 
 ReduceOp ProgramGenerator::random_op(const Known &t) {
-    if (t.kind == AxisLayout::Partial) return t.op;
+    if (t.kind == Holding::Partial) return t.op;
     return draw.chance(60) ? Sum : draw.pick<ReduceOp>({Prod, ReduceOp::Max, ReduceOp::Min});
 }
 
@@ -170,14 +170,14 @@ bool ProgramGenerator::row_reduction() {
 }
 
 bool ProgramGenerator::contraction() {
-    Known *a = find([](auto &t) { return t.kind != AxisLayout::Partial; });
+    Known *a = find([](auto &t) { return t.kind != Holding::Partial; });
     if (!a) return false;
     Known *b = find([&](auto &t) { return joins(*a, t) && t.type == a->type; });
     if (!b) return false;
     Known t = *a;
     t.dims = joined_dims(a->dims, b->dims);
     if (t.dims.size() < 2) return false;
-    if (t.kind == AxisLayout::Replicated) t.kind = b->kind, t.sliced = b->sliced;
+    if (t.kind == Holding::Replicated) t.kind = b->kind, t.sliced = b->sliced;
     int r = draw.pick(t.dims);
     counts["contraction"]++;
     Expr e = read(*a) * read(*b);
@@ -187,7 +187,7 @@ bool ProgramGenerator::contraction() {
 
 // Over all indices: a 0-dimensional tensor.
 bool ProgramGenerator::full_reduction() {
-    Known *t = find([](auto &t) { return !t.dims.empty() && t.kind != AxisLayout::Sliced; });
+    Known *t = find([](auto &t) { return !t.dims.empty() && t.kind != Holding::Sliced; });
     if (!t) return false;
     std::vector<Var> all;
     for (int d : t->dims) all.push_back(vars[size_t(d)]);
@@ -195,7 +195,7 @@ bool ProgramGenerator::full_reduction() {
     Expr e = read(*t);
     Known result = *t;
     result.dims.clear();
-    if (t->type.is_float() && t->kind != AxisLayout::Partial && draw.chance(40)) {
+    if (t->type.is_float() && t->kind != Holding::Partial && draw.chance(40)) {
         counts["norm2"]++;
         define(result, norm2(all, e));
     } else if (all.size() > 1 && op == Sum && draw.chance(30)) {

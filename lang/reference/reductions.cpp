@@ -6,16 +6,10 @@ namespace stretto::interpreter {
 
 namespace {
 
-ReduceOp op_of(const Node &n) {
-    if (auto *r = n.as<Reduction>()) return r->op;
-    if (auto *b = n.as<Blocks>()) return b->op;
-    return n.as<Fold>()->op;
-}
-
 Names all_indices(const Node &n) {
-    Names names = n.vars;
-    names.insert(names.end(), n.rvars.begin(), n.rvars.end());
-    return n.as<Fold>() ? Names{"block"} : names;
+    Names names;
+    for (auto &i : n.domain) names.push_back(i.name);
+    return names;
 }
 
 Value multiply_add(const Type &t, Value a, Value b, Value sum) {
@@ -29,8 +23,8 @@ Reducer::Reducer(const Run &run, const Node &n, int r)
     : run(run),
       n(n),
       rank(run.ranks[r]),
-      op(op_of(n)),
-      type(accumulator_type(n.type)),
+      op(n.reduce_op()),
+      type(n.accumulator),
       value(n.value, all_indices(n)) {
     auto *product = n.value.as<Halide::Internal::Mul>();
     if (n.as<Reduction>() && op == Sum && product && product->type == type && type.is_float() &&
@@ -43,20 +37,15 @@ Value Reducer::addend() {
 }
 
 std::pair<int64_t, int64_t> Reducer::range(size_t r) const {
-    int64_t n_all = run.extent(n.rdims.at(r));
-    bool own = false;
-    for_each_access(n.value, [&](const Halide::Internal::Call *c) {
-        const Layout &layout = run.graph.at(accessed(c)).layout;
-        int d = layout.is_sliced() ? layout.sliced_dimension() : -1;
-        own = own || (d >= 0 && bare_index(indices_of(c)[d]) == n.rvars[r]);
-    });
-    if (!own) return {0, n_all};
+    const Index &i = n.domain[n.dimensions() + r];
+    int64_t n_all = run.extent(i.extent);
+    if (i.axes.empty()) return {0, n_all};
     return {block_begin(n_all, rank.rank, rank.ranks), block_begin(n_all, rank.rank + 1, rank.ranks)};
 }
 
 Value Reducer::reduction(const std::vector<int64_t> &vars) {
     std::vector<int64_t> begin, extent;
-    for (size_t r = 0; r < n.rvars.size(); r++) {
+    for (size_t r = 0; r < n.domain.size() - n.dimensions(); r++) {
         auto [from, to] = range(r);
         begin.push_back(from);
         extent.push_back(to - from);
@@ -75,8 +64,8 @@ Value Reducer::block(int64_t number) {
     constexpr int lanes = 64;
     const size_t split = size_t(n.as<Blocks>()->split);
     std::vector<int64_t> begin, extent;
-    for (size_t r = 0; r < n.rvars.size(); r++) {
-        int64_t n_all = run.extent(n.rdims.at(r));
+    for (size_t r = 0; r + 1 < n.domain.size(); r++) {
+        int64_t n_all = run.extent(n.domain[r + 1].extent);
         auto [from, to] = range(r);
         if (r == split) {
             from = block_begin(n_all, int(number), rank.ranks);

@@ -58,7 +58,7 @@ std::string argument_text(const Graph &g, const Argument &a) {
     std::string access = a.access == Access::Input   ? ""
                          : a.access == Access::InOut ? ", updated"
                                                      : ", written";
-    int d = a.layout.sliced_dimension();
+    int d = a.layout.first_sliced();
     if (d >= 0)
         return "this rank's slice of dimension " + std::to_string(d) + " of " + what + access +
                "; min and extent of that dimension as stretto_slice() says";

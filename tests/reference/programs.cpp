@@ -6,7 +6,7 @@ using namespace stretto::test;
 
 namespace {
 
-using Index = std::vector<int64_t>;
+using Position = std::vector<int64_t>;
 
 template <class F>
 void for_all(F f) {
@@ -30,7 +30,7 @@ TEST_CASE("stochastic gradient descent") {
     for_all([&](int ranks, int64_t n) {
         Values v(sgd, ranks, {{"n", n}});
         v.run();
-        v.expect("p", 1e-6, [&](const Index &i) {
+        v.expect("p", 1e-6, [&](const Position &i) {
             return v.before("p", i) - v.scalar("lr") * v.sum_before("g", i) / ranks;
         });
     });
@@ -65,12 +65,12 @@ TEST_CASE("Adam, with gradients of every float type") {
             x.in.scalars["step"] = 3;
             x.run();
             CHECK(x.out.failed_requirement == "");
-            auto avg = [&](const Index &i) { return x.sum_before("g", i) / ranks; };
-            auto m1 = [&](const Index &i) { return .9 * x.before("m", i) + .1 * avg(i); };
-            auto v1 = [&](const Index &i) { return .999 * x.before("v", i) + .001 * avg(i) * avg(i); };
+            auto avg = [&](const Position &i) { return x.sum_before("g", i) / ranks; };
+            auto m1 = [&](const Position &i) { return .9 * x.before("m", i) + .1 * avg(i); };
+            auto v1 = [&](const Position &i) { return .999 * x.before("v", i) + .001 * avg(i) * avg(i); };
             x.expect("m", 1e-6, m1);
             x.expect("v", 1e-6, v1);
-            x.expect("p", 1e-6, [&](const Index &i) {
+            x.expect("p", 1e-6, [&](const Position &i) {
                 double bias1 = 1 - std::pow(.9, 3), bias2 = 1 - std::pow(.999, 3);
                 return x.before("p", i) - 1e-3 * (m1(i) / bias1) / (std::sqrt(v1(i) / bias2) + 1e-8);
             });
@@ -100,7 +100,7 @@ TEST_CASE("a row-parallel matrix product, with bias and residual") {
             Values v(row_parallel, ranks, {{"B", rows}, {"K", n}, {"H", columns}});
             v.run();
             v.expect(
-                "out", 1e-5, [&](const Index &i) {
+                "out", 1e-5, [&](const Position &i) {
                     double s = v.before("bias", {i[1]}) + v.before("r", i);
                     for (int64_t k = 0; k < n; k++) s += v.before("x", {i[0], k}) * v.before("w", {k, i[1]});
                     return s;
@@ -134,14 +134,14 @@ TEST_CASE("an update clipped by norms, as in LAMB") {
             if (zero == 2)
                 v.set("g", [](int, auto &) { return 0; }), v.set("m", [](int, auto &) { return 0; });
             v.run();
-            auto m1 = [&](const Index &i) { return 0.9 * v.before("m", i) + 0.1 * v.sum_before("g", i); };
+            auto m1 = [&](const Position &i) { return 0.9 * v.before("m", i) + 0.1 * v.sum_before("g", i); };
             double wn = 0, un = 0;
             for (int64_t k = 0; k < n; k++)
                 wn += std::pow(v.before("p", {k}), 2), un += std::pow(m1({k}), 2);
             double ratio = wn == 0 || un == 0 ? 1 : std::sqrt(wn / un);
             v.expect("m", 1e-6, m1);
             v.expect("p", 1e-5,
-                     [&](const Index &i) { return v.before("p", i) - v.scalar("lr") * ratio * m1(i); });
+                     [&](const Position &i) { return v.before("p", i) - v.scalar("lr") * ratio * m1(i); });
         }
     });
 }
@@ -176,13 +176,13 @@ TEST_CASE("softmax and layer normalisation of rows that are sliced over ranks") 
             for (int64_t k = 0; k < n; k++) r.push_back(v.before("x", {b, k}));
             return r;
         };
-        v.expect("soft", 1e-5, [&](const Index &i) {
+        v.expect("soft", 1e-5, [&](const Position &i) {
             auto r = row(i[0]);
             double s = 0;
             for (double q : r) s += std::exp(q - r[size_t(i[1])]);
             return 1 / s;
         });
-        v.expect("norm", 1e-4, [&](const Index &i) {
+        v.expect("norm", 1e-4, [&](const Position &i) {
             auto r = row(i[0]);
             double s = 0, q = 0;
             for (double a : r) s += a / double(n);

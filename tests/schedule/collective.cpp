@@ -8,11 +8,11 @@ using namespace stretto::test;
 TEST_CASE("the algorithm is a directive of the all-reduce") {
     Adam a;
     Schedule s(a.program);
-    CHECK(s.graph().find("gsum")->as<AllReduce>()->algorithm == Algorithm::Auto);
+    CHECK(s.graph().find("gsum")->as<Communication>()->algorithm == Algorithm::Auto);
     s.collective(a.gsum, TwoPhase);
-    CHECK(s.graph().find("gsum")->as<AllReduce>()->algorithm == Algorithm::TwoPhase);
+    CHECK(s.graph().find("gsum")->as<Communication>()->algorithm == Algorithm::TwoPhase);
     s.collective(a.gsum, OneShot);
-    CHECK(s.graph().find("gsum")->as<AllReduce>()->algorithm == Algorithm::OneShot);
+    CHECK(s.graph().find("gsum")->as<Communication>()->algorithm == Algorithm::OneShot);
     CHECK(s.text() == "collective(gsum, TwoPhase)\ncollective(gsum, OneShot)\n");
 }
 
