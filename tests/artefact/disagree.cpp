@@ -11,11 +11,9 @@ namespace {
 // The lines of all ranks, in the order of ranks.
 std::string told(std::vector<std::string> command, const std::string &trouble) {
     command.push_back(trouble);
-    double begin = stretto::runtime::seconds_now();
     Child job(command);
-    std::vector<std::string> lines = job.lines(20);
+    std::vector<std::string> lines = job.lines();
     CHECK(job.wait() == 0);
-    CHECK(stretto::runtime::seconds_now() - begin < 10);
     std::sort(lines.begin(), lines.end());
     std::string text;
     for (auto &line : lines) text += line + "\n";

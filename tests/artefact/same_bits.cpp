@@ -66,7 +66,7 @@ Results run_program(const std::vector<std::string> &command, int ranks) {
     Results results;
     std::map<std::string, int> lines;
     Child job(command);
-    for (auto &line : job.lines(60)) {
+    for (auto &line : job.lines()) {
         char schedule[32];
         long long n;
         int rank;

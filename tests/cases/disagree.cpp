@@ -1,7 +1,8 @@
 // Ranks that disagree about what they call: every rank is told, nobody waits for the deadline.
 #include "jit.h"
+#include "tests/sleeping.h"
 
-#include <chrono>
+#include <atomic>
 #include <thread>
 
 using namespace stretto;
@@ -100,8 +101,12 @@ TEST_CASE("six threads on communicators of their own are right; a second one on 
     // Rank 0 waits inside its call for rank 1; meanwhile another thread tries rank 0's communicator.
     std::vector<Communicator> world = threads(2);
     std::vector<float> g(4, 1), out(4), out1(4);
-    std::thread waiting([&] { f(world[0], g, out); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::atomic<pid_t> thread{0};
+    std::thread waiting([&] {
+        thread = this_thread();
+        f(world[0], g, out);
+    });
+    while (!sleeps(thread)) std::this_thread::yield();
     CHECK(stretto_barrier(world[0]) == STRETTO_BUSY);
     f(world[1], g, out1);
     waiting.join();

@@ -1,6 +1,6 @@
 // What a small all-reduce costs when there are more ranks than cores: 4 bytes, 8 ranks on 2 cores.
-#include <doctest/doctest.h>
 #include "stretto.h"
+#include "tests/performance/bound.h"
 #include "tests/performance/interleaved.h"
 #include "tests/performance/spinning.h"
 
@@ -10,7 +10,6 @@ using namespace stretto::test;
 namespace {
 
 constexpr int ranks_here = 8, calls = 200, batches = 7;
-constexpr double most_us = 50;
 
 struct OneElement {
     Input<Tensor> x{"x", f32, {1}, partial(Sum)};
@@ -48,7 +47,7 @@ double measure(const Compiled &f) {
 
 }  // namespace
 
-TEST_CASE("all-reduce of 4 bytes: 8 ranks on 2 cores") {
+int main() {
     cpu_set_t all = allowed_cores(), two;
     CPU_ZERO(&two);
     for (int core = 0, taken = 0; core < CPU_SETSIZE && taken < 2; core++)
@@ -56,12 +55,8 @@ TEST_CASE("all-reduce of 4 bytes: 8 ranks on 2 cores") {
     sched_setaffinity(0, sizeof two, &two);
     OneElement p;
     Compiled f = compile(p.program);
-    double best = 1e9;
-    for (int attempt = 0; attempt < attempts && best > most_us; attempt++) {
-        best = std::min(best, measure(f));
-        printf("4-byte all-reduce, 8 ranks on %d cores: %.2f us (at most %.0f)\n", CPU_COUNT(&two), best,
-               most_us);
-    }
-    sched_setaffinity(0, sizeof all, &all);
-    CHECK(best <= most_us);
+    Bounds bounds;
+    bounds.at_most("all-reduce of 4 bytes, 8 threads on " + std::to_string(CPU_COUNT(&two)) + " cores, us", 50,
+                   [&] { return measure(f); });
+    return bounds.status();
 }

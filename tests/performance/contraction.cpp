@@ -1,10 +1,9 @@
 // Contractions by the panel schedule, on one thread, beside the rate of multiply-adds that stay in registers, and beside
 // OpenBLAS where it is found.
-#include <doctest/doctest.h>
 #include "stretto.h"
+#include "tests/performance/bound.h"
 #include "tests/performance/interleaved.h"
 #include "tests/performance/spinning.h"
-#include "tests/skip.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -113,31 +112,31 @@ Measured measure(const Compiled &f, int64_t n) {
     return m;
 }
 
-void require_rate(const Compiled &f, int64_t n, double least) {
-    bool enough = false;
-    for (int attempt = 0; attempt < attempts && !enough; attempt++) {
-        Measured m = measure(f, n);
-        enough = m.share >= least;
-        printf("contraction %lld^3, one thread: %.1f GFlop/s, %.2f of %.1f in registers (at least %.2f)",
-               static_cast<long long>(n), m.ours / 1e9, m.share, m.peak / 1e9, least);
+Figure rate(const Compiled &f, int64_t n) {
+    Measured m = measure(f, n);
+    char text[128];
+    [[maybe_unused]] int end = snprintf(text, sizeof text, "%.1f of %.1f GFlop/s", m.ours / 1e9, m.peak / 1e9);
 #if STRETTO_HAS_BLAS
-        printf("; OpenBLAS (%s) %.1f, %.2f", openblas_get_corename(), m.blas / 1e9, m.blas_share);
+    snprintf(text + end, sizeof text - size_t(end), "; OpenBLAS (%s) %.1f, %.2f", openblas_get_corename(), m.blas / 1e9,
+             m.blas_share);
 #endif
-        printf("\n");
-        fflush(stdout);
-    }
-    CHECK(enough);
+    return {m.share, text};
 }
 
 }  // namespace
 
-TEST_CASE("contractions beside multiply-adds in registers") {
-    if (!has_fma()) skip("performance.contraction", "the processor has no AVX2 with FMA to compare with");
+int main() {
+    Bounds bounds;
+    if (!has_fma()) {
+        bounds.not_measured("contractions", "the processor has no AVX2 with FMA to compare with");
+        return bounds.status();
+    }
 #if STRETTO_HAS_BLAS
     openblas_set_num_threads(1);
 #endif
     Product p;
     Compiled f = compile(p.program);
-    require_rate(f, 1024, 0.7);
-    require_rate(f, 256, 0.5);
+    bounds.at_least("contraction 1024^3, 1 thread, of multiply-adds in registers", 0.7, [&] { return rate(f, 1024); });
+    bounds.at_least("contraction 256^3, 1 thread, of multiply-adds in registers", 0.5, [&] { return rate(f, 256); });
+    return bounds.status();
 }

@@ -1,14 +1,13 @@
 // The fused Adam step, through its public call, beside loops written by hand: two ranks that are threads, each with its
 // slice, a barrier before and after; plain stores, and streamed ones to the other rank's parameters. Each rank rewrites its
 // gradient before every step, outside the clock. The better of the loops is the measure.
-#include <doctest/doctest.h>
 #include "adam_fused.h"
 #include "apps/optimizer_perf/adam_serial.h"
 #include "apps/perf/rank.h"
 #include "stretto.hpp"
+#include "tests/performance/bound.h"
 #include "tests/performance/interleaved.h"
 #include "tests/performance/spinning.h"
-#include "tests/skip.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -73,11 +72,8 @@ bool has_avx512() {
 // Medians of this many rounds.
 constexpr int rounds = 7;
 
-struct Measured {
-    double ratio, ours_us, plain_us, streamed_us;
-};
-
-Measured measure(int64_t n) {
+// The share of the speed of the better loop by hand that the step reaches.
+Figure measure(int64_t n) {
     Arrays arrays[ranks];
     Spinning barrier(ranks);
     Interleaved times(3, rounds, ranks);
@@ -118,35 +114,24 @@ Measured measure(int64_t n) {
         barrier.wait(r);
         for (float *x : {a.g, a.p, a.m, a.v}) c.free(x);
     });
-    Measured result;
-    result.ratio = times.median_of([](const std::vector<double> &t) { return std::min(t[1], t[2]) / t[0]; });
-    result.ours_us = times.median_time(0) * 1e6;
-    result.plain_us = times.median_time(1) * 1e6;
-    result.streamed_us = times.median_time(2) * 1e6;
-    return result;
-}
-
-void require_speed(int64_t n, double least) {
-    double best = 0;
-    for (int attempt = 0; attempt < attempts && best < least; attempt++) {
-        Measured x = measure(n);
-        printf(
-            "fused Adam, %lld elements, 2 ranks: %.2f us; by hand %.2f us, streamed %.2f us; %.2f of its "
-            "speed (at least %.2f)\n",
-            static_cast<long long>(n), x.ours_us, x.plain_us, x.streamed_us, x.ratio, least);
-        fflush(stdout);
-        best = std::max(best, x.ratio);
-    }
-    CHECK(best >= least);
+    char text[96];
+    snprintf(text, sizeof text, "%.2f us; by hand %.2f, streamed %.2f", times.median_time(0) * 1e6,
+             times.median_time(1) * 1e6, times.median_time(2) * 1e6);
+    return {times.median_of([](const std::vector<double> &t) { return std::min(t[1], t[2]) / t[0]; }), text};
 }
 
 }  // namespace
 
-TEST_CASE("fused step beside a loop written by hand") {
-    if (!has_avx512()) skip("performance.fused_step", "the loops that it is compared with need AVX-512");
-    if (cores() < ranks) skip("performance.fused_step", "two ranks need two cores");
-    for (int64_t n : {int64_t(1) << 10, int64_t(1) << 14, int64_t(1) << 20, int64_t(1) << 24}) {
-        require_speed(n, n > 1 << 10 ? 0.8 : 0.6);
-        require_speed(n + 1, n > 1 << 10 ? 0.8 : 0.6);
-    }
+int main() {
+    Bounds bounds;
+    const char *why = !has_avx512()     ? "the loops that it is compared with need AVX-512"
+                      : cores() < ranks ? "two ranks need two cores"
+                                        : nullptr;
+    if (why) bounds.not_measured("fused Adam", why);
+    else
+        for (int64_t power : {10, 14, 20, 24})
+            for (int64_t n : {int64_t(1) << power, (int64_t(1) << power) + 1})
+                bounds.at_least("fused Adam, 2 threads, " + std::to_string(n) + " elements, of loops by hand",
+                                power > 10 ? 0.8 : 0.6, [&] { return measure(n); });
+    return bounds.status();
 }

