@@ -11,9 +11,9 @@
 #include "../programs.h"
 #include "cache.h"
 #include "instance.h"
-#include "lang/reference/random_program.h"
 #include "lower/lower.h"
-#include "schedule/random_schedule.h"
+#include "tests/random/random_program.h"
+#include "tests/random/random_schedule.h"
 #include "tuning.h"
 
 using namespace stretto;

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <iostream>
 #include "lang/reference/random_inputs.h"
-#include "lang/reference/random_program.h"
-#include "schedule/random_schedule.h"
 #include "stretto.h"
+#include "tests/random/random_program.h"
+#include "tests/random/random_schedule.h"
 
 using namespace stretto;
 

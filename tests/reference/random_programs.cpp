@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include "lang/print.h"
 #include "lang/reference/random_inputs.h"
-#include "lang/reference/random_program.h"
+#include "tests/random/random_program.h"
 
 #include <cmath>
 #include <cstdio>

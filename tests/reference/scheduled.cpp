@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 #include "lang/print.h"
 #include "lang/reference/random_inputs.h"
-#include "lang/reference/random_program.h"
-#include "schedule/random_schedule.h"
+#include "tests/random/random_program.h"
+#include "tests/random/random_schedule.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // What a refusal calls legal is legal: every alternative is tried.
 #include <doctest/doctest.h>
 #include <cstdio>
-#include "schedule/random_schedule.h"
+#include "tests/random/random_schedule.h"
 #include "tests/schedule/programs.h"
 
 using namespace stretto;

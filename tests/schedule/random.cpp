@@ -1,7 +1,7 @@
 // Random legal schedules give the bits of the unscheduled program; every verb occurs.
 #include <doctest/doctest.h>
 #include <cstdio>
-#include "schedule/random_schedule.h"
+#include "tests/random/random_schedule.h"
 #include "tests/schedule/programs.h"
 #include "tests/schedule/same_bits.h"
 

@@ -1,5 +1,5 @@
 // Schedules as text and as C++, and back.
-#include "schedule/random_schedule.h"
+#include "tests/random/random_schedule.h"
 #include "tests/schedule/programs.h"
 #include "tests/schedule/refusals.h"
 

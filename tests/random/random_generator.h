@@ -1,7 +1,7 @@
 // The builder of random programs. Its steps are in random_steps.cpp, the rest in random_program.cpp.
 #pragma once
 #include <algorithm>
-#include "lang/reference/random_program.h"
+#include "tests/random/random_program.h"
 
 namespace stretto {
 

@@ -1,4 +1,4 @@
-#include "lang/reference/random_program.h"
+#include "tests/random/random_program.h"
 
 namespace stretto {
 

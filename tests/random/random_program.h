@@ -1,7 +1,7 @@
 // Random programs: for tests that no case written by hand would reach.
 #pragma once
 #include "lang/program.h"
-#include "lang/reference/random_expression.h"
+#include "tests/random/random_expression.h"
 
 namespace stretto {
 

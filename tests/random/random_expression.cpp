@@ -1,4 +1,4 @@
-#include "lang/reference/random_expression.h"
+#include "tests/random/random_expression.h"
 #include <algorithm>
 
 namespace stretto {

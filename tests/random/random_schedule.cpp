@@ -1,4 +1,4 @@
-#include "schedule/random_schedule.h"
+#include "tests/random/random_schedule.h"
 
 namespace stretto {
 

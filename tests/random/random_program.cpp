@@ -1,6 +1,6 @@
-#include "lang/reference/random_program.h"
+#include "tests/random/random_program.h"
 #include "lang/error.h"
-#include "lang/reference/random_generator.h"
+#include "tests/random/random_generator.h"
 
 namespace stretto {
 

@@ -1,4 +1,4 @@
-#include "lang/reference/random_generator.h"
+#include "tests/random/random_generator.h"
 
 namespace stretto {
 
