@@ -3,8 +3,7 @@
 #
 # Looked at, in this order: STRETTO_HALIDE_ROOT (variable, then environment), the virtual environment that ./run makes in the
 # build folder. Defines, when found:
-#   Stretto::Halide                 headers and library
-#   Stretto::HalideRuntimeHeaders   headers only: halide_buffer_t for those who do not use the compiler
+#   Stretto::Halide    headers and library
 #   HalideWheel_ROOT, HalideWheel_VERSION
 set(HalideWheel_ROOT "")
 set(HalideWheel_VERSION "")
@@ -36,11 +35,6 @@ foreach(candidate IN LISTS candidates HalideWheel_HINTS)
     set(HalideWheel_VERSION "${MAJOR}.${MINOR}.${PATCH}")
 endforeach()
 
-if(HalideWheel_ROOT AND NOT TARGET Stretto::HalideRuntimeHeaders)
-    add_library(Stretto::HalideRuntimeHeaders INTERFACE IMPORTED GLOBAL)
-    set_target_properties(Stretto::HalideRuntimeHeaders PROPERTIES
-        INTERFACE_INCLUDE_DIRECTORIES "${HalideWheel_ROOT}/include")
-endif()
 if(library AND NOT TARGET Stretto::Halide)
     add_library(Stretto::Halide SHARED IMPORTED GLOBAL)
     set_target_properties(Stretto::Halide PROPERTIES

@@ -9,7 +9,7 @@ macro(stretto_settle option found missing)
     endif()
 endmacro()
 
-# Halide: the compiler half needs the library, the runtime half only the header of halide_buffer_t.
+# Halide, for the compiler half.
 find_package(HalideWheel 21 QUIET)
 set(without_halide "Halide 21 is not found. Run ./run build, or: pip install --no-deps halide==21.0.0 and set \
 STRETTO_HALIDE_ROOT to <site-packages>/halide")
@@ -21,10 +21,6 @@ else()
     set(HALIDE_STATE "off: ${without_halide}")
 endif()
 stretto_settle(STRETTO_COMPILER "${HalideWheel_FOUND}" "${without_halide}")
-if(NOT TARGET Stretto::HalideRuntimeHeaders)
-    message(FATAL_ERROR "HalideRuntime.h is not found, which also the runtime needs: it declares halide_buffer_t. \
-${without_halide}; its include folder alone is enough for STRETTO_COMPILER=OFF")
-endif()
 
 # Open MPI by name where Debian's alternatives have it beside another; -DMPI_CXX_COMPILER=... chooses.
 if(STRETTO_MPI STREQUAL "OFF")

@@ -1,36 +1,12 @@
-# Install rules and the package. The libraries are those of StrettoTargets.cmake that exist; their header folders are those of
-# their INTERFACE_INCLUDE_DIRECTORIES, which become the same folders below include/stretto.
+# Install rules and the package. The headers are the public ones, <stretto/...> behind one include folder.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-set(header_root ${CMAKE_INSTALL_INCLUDEDIR}/stretto)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Stretto)
-
-# <folder of the sources or of the build> -> that folder in the build, include/stretto/<folder> once installed.
-function(stretto_relocate_includes target)
-    get_target_property(dirs ${target} INTERFACE_INCLUDE_DIRECTORIES)
-    set(result "")
-    foreach(dir IN LISTS dirs)
-        string(REGEX REPLACE "^\\$<BUILD_INTERFACE:(.*)>$" "\\1" dir "${dir}")
-        foreach(root "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
-            cmake_path(IS_PREFIX root "${dir}" NORMALIZE inside)
-            if(inside)
-                cmake_path(RELATIVE_PATH dir BASE_DIRECTORY "${root}" OUTPUT_VARIABLE relative)
-                set(dir "$<BUILD_INTERFACE:${dir}>;$<INSTALL_INTERFACE:${header_root}/${relative}>")
-                break()
-            endif()
-        endforeach()
-        if(dir AND NOT dir MATCHES "-NOTFOUND$")
-            list(APPEND result "${dir}")
-        endif()
-    endforeach()
-    set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${result}")
-endfunction()
 
 foreach(part runtime mpi compiler)
     set(exported "")
     foreach(target IN LISTS ${part}_targets)
         if(TARGET ${target})
-            stretto_relocate_includes(${target})
             list(APPEND exported ${target})
         endif()
     endforeach()
@@ -50,7 +26,8 @@ foreach(part runtime mpi compiler)
             ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
             LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
             RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
-            OBJECTS DESTINATION ${CMAKE_INSTALL_LIBDIR})
+            OBJECTS DESTINATION ${CMAKE_INSTALL_LIBDIR}
+            INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
         install(EXPORT Stretto_${part} NAMESPACE Stretto:: DESTINATION ${package_dir})
     endif()
 endforeach()
@@ -58,27 +35,24 @@ if(TARGET stretto_run)
     install(TARGETS stretto_run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-# Headers, with the generated ones; halide_buffer_t's, so that an application needs no Halide.
-set(header_folders collectives)
+# runtime.h and runtime.hpp, mpi.h where it was built; of the compiler half one header, stretto.h with all that it includes.
+set(headers ${CMAKE_INSTALL_INCLUDEDIR}/stretto)
+install(FILES include/stretto/runtime.h include/stretto/runtime.hpp DESTINATION ${headers})
+if(STRETTO_HAS_mpi)
+    install(FILES include/stretto/mpi.h DESTINATION ${headers})
+endif()
 if(STRETTO_HAS_compiler)
-    list(APPEND header_folders lang schedule lower)
-endif()
-file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
-list(TRANSFORM header_folders PREPEND ${PROJECT_SOURCE_DIR}/)
-install(DIRECTORY ${header_folders} ${PROJECT_BINARY_DIR}/generated DESTINATION ${header_root}
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-file(GLOB top_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.h ${PROJECT_SOURCE_DIR}/*.hpp)
-if(top_headers)
-    install(FILES ${top_headers} DESTINATION ${header_root})
-endif()
-if(TARGET Stretto::HalideRuntimeHeaders)
-    install(FILES ${HalideWheel_ROOT}/include/HalideRuntime.h ${HalideWheel_ROOT}/include/HalideBuffer.h
-        DESTINATION ${header_root})
+    set(one_header ${PROJECT_BINARY_DIR}/stretto.h)
+    install(CODE "set(header \"${PROJECT_SOURCE_DIR}/include/stretto/stretto.h\")
+        set(roots \"${PROJECT_SOURCE_DIR};${PROJECT_BINARY_DIR}/generated\")
+        set(output \"${one_header}\")")
+    install(SCRIPT cmake/OneHeader.cmake)
+    install(FILES ${one_header} DESTINATION ${headers})
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/StrettoConfig.cmake.in ${PROJECT_BINARY_DIR}/StrettoConfig.cmake
-    INSTALL_DESTINATION ${package_dir} PATH_VARS header_root)
+    INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/StrettoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/StrettoConfig.cmake ${PROJECT_BINARY_DIR}/StrettoConfigVersion.cmake
     cmake/FindHalideWheel.cmake cmake/StrettoHelpers.cmake

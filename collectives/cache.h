@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <stretto/runtime.h>
 #include "collectives/plan/plan_generated.h"
-#include "halide_buffer.h"
 
 namespace stretto::runtime {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "stretto_runtime.h"
+#include <stretto/runtime.h>
 #include "transport.h"
 
 struct stretto_comm_t {

@@ -9,8 +9,8 @@
 #include <initializer_list>
 #include <sstream>
 
+#include <stretto/runtime.h>
 #include "error.h"
-#include "stretto_runtime.h"
 
 namespace stretto::runtime {
 namespace {

@@ -1,7 +1,7 @@
 // The last error of the calling thread: a status for programs, a text for people.
 #pragma once
+#include <stretto/runtime.h>
 #include <string>
-#include "stretto_runtime.h"
 
 namespace stretto::runtime {
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 
+#include <stretto/runtime.h>
 #include "collectives/plan/validate.h"
-#include "halide_buffer.h"
 
 namespace stretto::runtime {
 

@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstring>
 
+#include <stretto/runtime.h>
 #include "clock.h"
 #include "error.h"
-#include "stretto_runtime.h"
 
 namespace stretto::runtime {
 namespace {

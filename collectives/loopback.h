@@ -1,7 +1,7 @@
 // Ranks that are threads and yet only exchange messages: for tests of algorithms on messages,
 // without MPI.
 #pragma once
-#include "stretto_runtime.h"
+#include <stretto/runtime.h>
 
 namespace stretto::runtime {
 

@@ -1,6 +1,6 @@
 // Programs that tests share, each with schedules. Every one is checked under every schedule.
 #pragma once
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 namespace stretto::test {
 

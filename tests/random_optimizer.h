@@ -2,7 +2,7 @@
 #pragma once
 #include <random>
 
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 namespace stretto::test {
 

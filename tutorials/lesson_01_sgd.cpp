@@ -3,11 +3,11 @@
 // A Stretto program says what is computed from tensors of which every rank holds a part. It says
 // nothing of buffers, messages or waiting. This lesson writes one, prints it, runs it at once (the
 // JIT) on four threads, and checks it.
+#include <stretto/stretto.h>
 #include <algorithm>
 #include <cmath>
 #include <iostream>
 #include "claim.h"
-#include "stretto.h"
 
 using namespace stretto;
 using lesson::claim;

@@ -11,10 +11,10 @@
 // layout that the author had in mind and the code did not: a gradient that was not yet summed, a
 // norm of one slice taken for the norm. Here those are errors that say what was written, why it is
 // refused, and what would be legal.
+#include <stretto/stretto.h>
 #include <iostream>
 #include <vector>
 #include "claim.h"
-#include "stretto.h"
 
 using namespace stretto;
 using lesson::claim;

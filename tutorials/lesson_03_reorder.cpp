@@ -4,12 +4,12 @@
 // the program into another graph that computes the same thing in another way. It decides when and
 // how much is communicated, where values are computed, what memory is needed. It cannot change a
 // bit of the result: an illegal verb is refused when it is written.
+#include <stretto/stretto.h>
 #include <cmath>
 #include <cstring>
 #include <iostream>
 #include <vector>
 #include "claim.h"
-#include "stretto.h"
 
 using namespace stretto;
 using lesson::claim;

@@ -5,6 +5,7 @@
 // reduce-scatter, computation and all-gather can be one loop: each element of the gradient is
 // loaded once, the new parameters are stored once, to all ranks, and nothing lies between. That is
 // what fuse asks for.
+#include <stretto/stretto.h>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,7 +15,6 @@
 #include "claim.h"
 #include "lower/loop_nest.h"
 #include "lower/lower.h"
-#include "stretto.h"
 
 using namespace stretto;
 using lesson::claim;

@@ -15,7 +15,7 @@
 //
 // tutorials/CMakeLists.txt has the two lines that do this in a build: add_stretto_generator and
 // add_stretto_library. lesson_05_use.c and lesson_05_use.cpp use the result, from C and from C++.
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 using namespace stretto;
 

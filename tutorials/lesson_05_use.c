@@ -6,11 +6,10 @@
  *     mpirun -n 3 lesson_05_use                  the same, started by Open MPI
  *
  * Each way the result is compared with a serial loop, bit for bit, and rank 0 prints a hash of it. */
-#include <HalideRuntime.h> /* halide_buffer_t: installed with the runtime's headers */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <stretto_runtime.h>
+#include <stretto/runtime.h>
 
 #include "momentum_fused.h"
 

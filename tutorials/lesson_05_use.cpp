@@ -1,9 +1,9 @@
-// Lesson 5, second half, from C++: stretto.hpp over the C interface has communicators that free
+// Lesson 5, second half, from C++: <stretto/runtime.hpp> over the C interface has communicators that free
 // themselves, ranks as threads, row-major views, and exceptions instead of codes.
+#include <stretto/runtime.hpp>
 #include <vector>
 #include "claim.h"
 #include "momentum_fused.h"
-#include "stretto.hpp"
 
 int main() {
     const int64_t n = 1000;

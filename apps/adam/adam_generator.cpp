@@ -1,6 +1,6 @@
 // Adam (Kingma and Ba, ICLR 2015) over data-parallel gradients: every rank has an addend of the gradient, the optimizer steps
 // on the mean.
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 using namespace stretto;
 

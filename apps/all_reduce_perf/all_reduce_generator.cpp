@@ -1,5 +1,5 @@
 // The all-reduce alone.
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 using namespace stretto;
 

@@ -1,7 +1,7 @@
 // One rank of the compiled all-reduce.
 #pragma once
+#include <stretto/runtime.hpp>
 #include "apps/perf/rank.h"
-#include "stretto.hpp"
 
 namespace all_reduce_perf {
 

@@ -1,7 +1,7 @@
 // Data-parallel training of a multi-layer perceptron on images of 64 pixels: 64-H1-H2-10, leaky ReLU between, softmax
 // cross-entropy with smoothed labels. The batch is sliced over the ranks, the weights are replicated; that the gradients are
 // pending sums, partial(Sum), is inferred: they are reductions over the sliced index.
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 using namespace stretto;
 

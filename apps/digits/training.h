@@ -1,8 +1,8 @@
 // Training on the ranks of one world, with several schedules of the optimizer side by side.
 #pragma once
 #include <functional>
+#include <stretto/runtime.hpp>
 #include "images.h"
-#include "stretto.hpp"
 
 namespace digits {
 

@@ -1,7 +1,7 @@
 // Ranks of optimizer_perf -t mpi: they exchange messages.
+#include <stretto/mpi.h>
 #include "apps/perf/mpi_main.h"
 #include "optimizer_rank.h"
-#include "stretto_mpi.h"
 
 int main(int argc, char **argv) {
     return perf::mpi_main(argc, argv, [](const std::string &type) {

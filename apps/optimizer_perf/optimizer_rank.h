@@ -1,7 +1,7 @@
 // One rank of the compiled optimizer.
 #pragma once
+#include <stretto/runtime.hpp>
 #include "apps/perf/rank.h"
-#include "stretto.hpp"
 
 namespace optimizer_perf {
 

@@ -3,9 +3,9 @@
 #include <functional>
 #include <memory>
 
+#include <stretto/runtime.hpp>
 #include "options.h"
 #include "rank.h"
-#include "stretto.hpp"
 
 namespace perf {
 

@@ -1,16 +1,16 @@
-#include "stretto_mpi.h"
+#include <stretto/mpi.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "clock.h"
-#include "comm.h"
-#include "cores.h"
-#include "error.h"
-#include "message_transport.h"
-#include "tuning.h"
+#include "collectives/clock.h"
+#include "collectives/comm.h"
+#include "collectives/cores.h"
+#include "collectives/error.h"
+#include "collectives/message_transport.h"
+#include "collectives/tuning.h"
 
 namespace stretto::runtime {
 namespace {

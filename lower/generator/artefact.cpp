@@ -80,14 +80,11 @@ const std::vector<std::string> &emit_kinds() {
 
 std::string header_text(const Graph &g, const ArtefactRequest &r) {
     std::ostringstream o;
-    std::string guard = "STRETTO_" + r.function + "_H";
-    std::transform(guard.begin(), guard.end(), guard.begin(),
-                   [](unsigned char c) { return char(toupper(c)); });
+    const std::string guard = "STRETTO_FUNCTION_" + r.function;
     o << "/* " << g.program << ", schedule " << r.schedule_name << ". Made by Stretto; do not edit. */\n"
-      << "#ifndef " << guard << "\n#define " << guard << "\n\n#include <stdbool.h>\n#include <stdint.h>\n\n"
+      << "#ifndef " << guard << "\n#define " << guard << "\n\n#include <stdbool.h>\n#include <stretto/runtime.h>\n\n"
       << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-      << "struct halide_buffer_t;\nstruct halide_filter_metadata_t;\n"
-      << "typedef struct stretto_comm_t stretto_comm_t; /* stretto_runtime.h */\n\n"
+      << "struct halide_filter_metadata_t;\n\n"
       << "/* Tensors are row-major: dimension 0 of a halide_buffer_t is the last index, with stride 1.\n";
     for (auto &a : g.arguments) {
         o << " *   " << a.name << ": ";

@@ -1,6 +1,6 @@
 // Compiled programs in this process, without an artefact: for tutorials, tests and `--check`.
 #pragma once
-#include "collectives/stretto.hpp"
+#include <stretto/runtime.hpp>
 #include "lower/lower.h"
 #include "schedule/schedule.h"
 

@@ -5,18 +5,17 @@
  *
  * A line for each rank: "fused n=1009 rank=1: p=HASH m=HASH v=HASH". p is whole on every rank; m and v are hashed where
  * the rank owns them, and the sum of those hashes over ranks is the tensor's. */
-#include <HalideRuntime.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <stretto/runtime.h>
 #include "adam_default.h"
 #include "adam_fused.h"
 #include "adam_on_slices.h"
-#include "stretto_runtime.h"
 #ifdef WITH_MPI
-#include "stretto_mpi.h"
+#include <stretto/mpi.h>
 #endif
 
 typedef int (*adam_function)(stretto_comm_t *, struct halide_buffer_t *, struct halide_buffer_t *, struct halide_buffer_t *,

@@ -1,5 +1,5 @@
 // A program whose kernel reads one element past its input: Halide's own check must end the call, not the process.
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 using namespace stretto;
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <regex>
 
+#include <stretto/runtime.hpp>
 #include "shapes.h"
-#include "stretto.hpp"
 
 using namespace stretto;
 using test::check_golden;
@@ -64,8 +64,8 @@ TEST_CASE("wrong buffers") {
     refused("null", [](Call &c) { c.passed[0] = nullptr; });
     refused("no data", [](Call &c) { c.wb.get()->host = nullptr; });
     refused("no dimensions", [](Call &c) { c.wb.get()->dim = nullptr; });
-    refused("type", [](Call &c) { c.wb.get()->type = halide_type_t(halide_type_float, 64); });
-    refused("signedness", [](Call &c) { c.sb.get()->type = halide_type_t(halide_type_uint, 32); });
+    refused("type", [](Call &c) { c.wb.get()->type.bits = 64; });
+    refused("signedness", [](Call &c) { c.sb.get()->type.code = halide_type_uint; });
     refused("lanes", [](Call &c) { c.wb.get()->type.lanes = 4; });
     refused("rank", [](Call &c) { c.pb = view(c.p.data(), {20}); });
     refused("a number instead of a matrix", [](Call &c) { c.wb = view(c.w.data()); });
@@ -90,7 +90,7 @@ TEST_CASE("wrong buffers") {
     refused("an input that is an output too", [](Call &c) { c.pb = view(c.w.data(), {4, 5}); });
     refused("an input that overlaps an output in part", [](Call &c) { c.pb = view(c.w.data() + 19, {4, 5}); });
     refused("an output within another", [](Call &c) { c.outb = view(reinterpret_cast<double *>(c.p.data() + 4)); });
-    refused("newer on a device", [](Call &c) { c.wb.get()->set_device_dirty(true); });
+    refused("newer on a device", [](Call &c) { c.wb.get()->flags |= 2; });
     check_golden("artefact/buffers", text);
 }
 

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <numeric>
 
+#include <stretto/runtime.hpp>
 #include "beyond.h"
 #include "beyond_rows.h"
-#include "stretto.hpp"
 
 using namespace stretto;
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <sstream>
 
+#include <stretto/stretto.h>
 #include "../runtime/child.h"
 #include "../skip.h"
 #include "lang/reference/random_inputs.h"
-#include "stretto.h"
 
 #include <doctest/doctest.h>
 

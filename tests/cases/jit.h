@@ -1,6 +1,6 @@
 // Calls of compiled programs on ranks as threads.
 #pragma once
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // The command line of generators: what it lists, writes and checks, and what it says when it cannot.
 #include "lower/generator/command_line.h"
+#include <stretto/stretto.h>
 #include "../golden.h"
 #include "lower/generator/artefact.h"
-#include "stretto.h"
 
 using namespace stretto;
 using test::check_golden;

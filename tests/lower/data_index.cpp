@@ -1,6 +1,6 @@
 // An index that is read from a tensor needs bounds: without them an error names it, with them it works.
 #include <doctest/doctest.h>
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 using namespace stretto;
 

@@ -1,6 +1,6 @@
 // Programs that once had other bits than the reference, or were refused though they are right. Each came out of random ones.
 #include <doctest/doctest.h>
-#include "stretto.h"
+#include <stretto/stretto.h>
 
 using namespace stretto;
 

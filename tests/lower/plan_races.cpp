@@ -9,12 +9,12 @@
 #include <deque>
 #include <iostream>
 #include "../programs.h"
-#include "cache.h"
-#include "instance.h"
+#include "collectives/cache.h"
+#include "collectives/instance.h"
+#include "collectives/tuning.h"
 #include "lower/lower.h"
 #include "tests/random/random_program.h"
 #include "tests/random/random_schedule.h"
-#include "tuning.h"
 
 using namespace stretto;
 using runtime::Box;

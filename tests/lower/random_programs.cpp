@@ -1,10 +1,10 @@
 // Random programs under random legal schedules, compiled, against the reference. STRETTO_RANDOM_PROGRAMS=n runs that many
 // (default 24), STRETTO_RANDOM_SEED=s begins elsewhere. Prints how often each operation and verb occurred.
 #include <doctest/doctest.h>
+#include <stretto/stretto.h>
 #include <cstdlib>
 #include <iostream>
 #include "lang/reference/random_inputs.h"
-#include "stretto.h"
 #include "tests/random/random_program.h"
 #include "tests/random/random_schedule.h"
 

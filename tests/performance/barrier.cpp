@@ -1,5 +1,5 @@
 // What a small all-reduce costs when there are more ranks than cores: 4 bytes, 8 ranks on 2 cores.
-#include "stretto.h"
+#include <stretto/stretto.h>
 #include "tests/performance/bound.h"
 #include "tests/performance/interleaved.h"
 #include "tests/performance/spinning.h"

@@ -1,6 +1,6 @@
 // Contractions by the panel schedule, on one thread, beside the rate of multiply-adds that stay in registers, and beside
 // OpenBLAS where it is found.
-#include "stretto.h"
+#include <stretto/stretto.h>
 #include "tests/performance/bound.h"
 #include "tests/performance/interleaved.h"
 #include "tests/performance/spinning.h"

@@ -1,10 +1,10 @@
 // The fused Adam step, through its public call, beside loops written by hand: two ranks that are threads, each with its
 // slice, a barrier before and after; plain stores, and streamed ones to the other rank's parameters. Each rank rewrites its
 // gradient before every step, outside the clock. The better of the loops is the measure.
+#include <stretto/runtime.hpp>
 #include "adam_fused.h"
 #include "apps/optimizer_perf/adam_serial.h"
 #include "apps/perf/rank.h"
-#include "stretto.hpp"
 #include "tests/performance/bound.h"
 #include "tests/performance/interleaved.h"
 #include "tests/performance/spinning.h"

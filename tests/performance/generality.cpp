@@ -1,6 +1,6 @@
 // Fusion is no special case of Adam: optimizers made of random elementwise chains, with several states, become one sweep
 // that takes little longer than the bytes it must move, at the rate of a streaming triad that is timed beside it.
-#include "stretto.h"
+#include <stretto/stretto.h>
 #include "tests/performance/bound.h"
 #include "tests/performance/interleaved.h"
 #include "tests/performance/spinning.h"

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <thread>
 
-#include "comm.h"
-#include "instance.h"
+#include "collectives/comm.h"
+#include "collectives/instance.h"
+#include "collectives/tuning.h"
 #include "tests/plan/plans.h"
-#include "tuning.h"
 
 using namespace stretto;
 using namespace stretto::test;

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "comm.h"
-#include "copy.h"
+#include "collectives/comm.h"
+#include "collectives/copy.h"
 #include "tests/plan/plans.h"
 
 using namespace stretto;

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "comm.h"
+#include "collectives/comm.h"
 #include "tests/plan/plans.h"
 
 using namespace stretto;

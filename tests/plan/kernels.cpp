@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "halide_buffer.h"
+#include <stretto/runtime.h>
 
 namespace stretto::test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "loopback.h"
+#include "collectives/loopback.h"
 
 namespace stretto::test {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <stretto/runtime.hpp>
 #include "collectives/plan/pack.h"
-#include "stretto.hpp"
 #include "tests/plan/kernels.h"
 
 namespace stretto::test {

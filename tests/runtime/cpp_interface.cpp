@@ -1,10 +1,10 @@
-// stretto.hpp: ranks as threads, exceptions that do not leave the others waiting, row-major views.
+// <stretto/runtime.hpp>: ranks as threads, exceptions that do not leave the others waiting, row-major views.
 #include <doctest/doctest.h>
 
 #include <atomic>
 
+#include <stretto/runtime.hpp>
 #include "collectives/clock.h"
-#include "collectives/stretto.hpp"
 
 using namespace stretto;
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "collectives/tuning.h"
 #include "ranks.h"
-#include "tuning.h"
 
 using namespace stretto::test;
 using stretto::runtime::Request;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include <stretto/mpi.h>
 #include "collectives/clock.h"
 #include "collectives/comm.h"
-#include "collectives/mpi/stretto_mpi.h"
 #include "tests/plan/plans.h"
 
 using namespace stretto::runtime;

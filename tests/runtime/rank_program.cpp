@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include <stretto/runtime.h>
 #include "collectives/clock.h"
 #include "collectives/comm.h"
-#include "collectives/stretto_runtime.h"
 
 using namespace stretto::runtime;
 

@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include <stretto/runtime.h>
 #include "collectives/comm.h"
 #include "collectives/error.h"
 #include "collectives/loopback.h"
-#include "collectives/stretto_runtime.h"
 
 namespace stretto::test {
 

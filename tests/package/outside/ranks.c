@@ -1,6 +1,6 @@
 /* Two ranks in one process, from C, by the installed header and library. */
 #include <stdio.h>
-#include <stretto_runtime.h>
+#include <stretto/runtime.h>
 
 int main(void) {
     stretto_comm_t *comms[2];

@@ -1,8 +1,7 @@
 /* The compiled library on three ranks, from C. */
-#include <HalideRuntime.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stretto_runtime.h>
+#include <stretto/runtime.h>
 
 #include "sgd_fused.h"
 

@@ -1,5 +1,5 @@
 // A generator of a project that uses Stretto.
-#include <stretto.h>
+#include <stretto/stretto.h>
 
 using namespace stretto;
 

@@ -1,4 +1,4 @@
-// C++ over stretto_runtime.h: communicators that free themselves, ranks as threads, row-major
+// C++17 over <stretto/runtime.h>: communicators that free themselves, ranks as threads, row-major
 // views, exceptions.
 //
 //     stretto::run(stretto::threads(4), [&](stretto::Communicator &c) {
@@ -18,14 +18,12 @@
 #include <utility>
 #include <vector>
 
-#include "stretto_runtime.h"
-#if __has_include(<HalideRuntime.h>)
-#include <HalideRuntime.h>
-#else
-#include "halide_buffer.h"
-#endif
+#include <stretto/runtime.h>
 
 namespace stretto {
+
+static_assert(sizeof(halide_buffer_t) == 56 && sizeof(halide_dimension_t) == 16 && sizeof(halide_type_t) == 4,
+              "Halide's layout");
 
 // What the C interface returned, and its text.
 class RuntimeError : public std::runtime_error {

@@ -12,7 +12,7 @@
 #endif
 #include <mpi.h>
 
-#include "stretto_runtime.h"
+#include <stretto/runtime.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,16 +1,55 @@
 /* The runtime's C interface. Functions return 0 or a stretto_status; the text of the last error of the calling thread is
- * stretto_last_error(). Nothing here needs Halide's library: halide_buffer_t is a plain structure. */
+ * stretto_last_error(). C99 and C++11; nothing here needs Halide. */
 #ifndef STRETTO_RUNTIME_H
 #define STRETTO_RUNTIME_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* halide_buffer_t: from Halide's header where that can be included (it is C or C++17), else plain structures of the same
+ * layout, which Halide's C interface fixes. */
+#if defined(__has_include) && (!defined(__cplusplus) || __cplusplus >= 201703L)
+#if __has_include(<HalideRuntime.h>)
+#include <HalideRuntime.h>
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct halide_buffer_t;
+#ifndef HALIDE_HALIDERUNTIME_H
+enum {
+    halide_type_int = 0,
+    halide_type_uint = 1,
+    halide_type_float = 2,
+    halide_type_handle = 3,
+    halide_type_bfloat = 4
+};
+
+typedef struct halide_type_t {
+    uint8_t code, bits;
+    uint16_t lanes; /* 1 */
+} halide_type_t;
+
+typedef struct halide_dimension_t {
+    int32_t min, extent, stride; /* stride in elements */
+    uint32_t flags;
+} halide_dimension_t;
+
+struct halide_device_interface_t;
+
+typedef struct halide_buffer_t {
+    uint64_t device;
+    const struct halide_device_interface_t *device_interface;
+    uint8_t *host;  /* of the element at the mins */
+    uint64_t flags; /* 1: newer on the host, 2: newer on the device */
+    struct halide_type_t type;
+    int32_t dimensions;
+    halide_dimension_t *dim; /* dim[0] is the last index of a row-major tensor */
+    void *padding;
+} halide_buffer_t;
+#endif
 
 typedef struct stretto_comm_t stretto_comm_t;
 
