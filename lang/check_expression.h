@@ -4,7 +4,7 @@
 
 namespace stretto {
 
-constexpr int most_nested = 1000;  // operations inside each other; every pass walks through them on its stack
+constexpr int most_nested = 5000;  // operations inside each other; every pass walks through them on its stack
 
 // Throws an Error when e, with the anonymous tensors written out in it, is nested deeper than that or holds a value of a type
 // that no tensor can have. what: "the definition of t"; program: its name.

@@ -1,8 +1,8 @@
 #include "lang/expand.h"
 #include <cmath>
 #include <limits>
-#include <set>
 #include "lang/error.h"
+#include "lang/shared_parts.h"
 
 namespace stretto {
 
@@ -54,21 +54,6 @@ Expr pow_f32(const Expr &x, const Expr &y) {
                                quiet_nan(f32), x == zero, of_zero, x > zero, magnitude, of_negative));
 }
 
-// Halide's own expansions bind names from a process-wide counter, and an expression that is used twice brings its names
-// twice: give every Let a number of its own, in order of appearance, and call it let.<number>.
-thread_local int next_let = 0;
-
-class RenameLets : public IRGraphMutator {
-    using IRMutator::visit;
-    Expr visit(const Let *l) override {
-        Expr value = mutate(l->value);
-        if (l->name.rfind("let.", 0) == 0) return Let::make(l->name, value, mutate(l->body));
-        std::string name = "let." + std::to_string(next_let++);
-        Expr body = Halide::Internal::substitute(l->name, Variable::make(value.type(), name), l->body);
-        return Let::make(name, value, mutate(body));
-    }
-};
-
 class ExpandFunctions : public IRGraphMutator {
     // f of operands that it uses several times: they get names, or nested calls would grow exponentially.
     //   f(x * y)   ->   let let.0 = x * y in f(let.0)
@@ -77,10 +62,10 @@ class ExpandFunctions : public IRGraphMutator {
         std::vector<std::pair<std::string, Expr>> bound;
         for (auto &x : operands) {
             if (x.as<Variable>() || is_const(x)) continue;
-            bound.push_back({"let." + std::to_string(next_let++), x});
+            bound.push_back({new_let(), x});
             x = Variable::make(x.type(), bound.back().first);
         }
-        Expr r = RenameLets().mutate(f(operands));
+        Expr r = rename_lets(f(operands));
         for (auto it = bound.rbegin(); it != bound.rend(); ++it) r = Let::make(it->first, it->second, r);
         return r;
     }
@@ -158,6 +143,12 @@ class WidenFloat16 : public IRGraphMutator {
     Expr visit(const Select *x) override {
         return Select::make(mutate(x->condition), widen(x->true_value), widen(x->false_value));
     }
+    // A name of a 16-bit value stands for the wide one.
+    Expr visit(const Let *l) override { return Let::make(l->name, widen(l->value), mutate(l->body)); }
+    Expr visit(const Variable *v) override {
+        bool wide = is_float16(v->type) && symbol_of(Expr(v)).kind == Symbol::Let;
+        return wide ? Variable::make(f32, v->name) : Expr(v);
+    }
     Expr visit(const FloatImm *x) override {
         return is_float16(x->type) ? FloatImm::make(f32, x->value) : Expr(x);
     }
@@ -184,8 +175,8 @@ class WidenFloat16 : public IRGraphMutator {
 public:
     // Of type f32 where e has a 16-bit float type, else of e's own.
     Expr widen(const Expr &e) {
-        if (e.as<Variable>() && is_float16(e.type())) return cast(f32, e);
-        return mutate(e);
+        Expr wide = mutate(e);
+        return e.as<Variable>() && is_float16(wide.type()) ? cast(f32, wide) : wide;
     }
 };
 
@@ -217,7 +208,8 @@ class ExpandRandom : public IRGraphMutator {
     Expr extent(const std::string &v) const {
         auto it = std::find_if(n.domain.begin(), n.domain.end(), [&](const Index &i) { return i.name == v; });
         if (it == n.domain.end())
-            throw Error("In program " + g.program + ": random(...): index " + v + " is no index of the definition it stands in.");
+            throw Error("In program " + g.program + ": random(...): index " + v +
+                        " is no index of the definition it stands in.");
         const Dim &d = it->extent;
         return d.kind == Dim::Constant ? make_const(u64, d.value)
                : d.kind == Dim::Size   ? cast<uint64_t>(size_value(g.sizes[d.value]))
@@ -264,7 +256,7 @@ class ExpandRandom : public IRGraphMutator {
         Expr result = cast<float>(p.c[0] >> 8) * Expr(0x1p-24f);
         for (auto it = bound.rbegin(); it != bound.rend(); ++it)
             result = Let::make(it->first, it->second, result);
-        return RenameLets().mutate(result);
+        return rename_lets(result);
     }
 
 public:
@@ -273,43 +265,16 @@ public:
 
 class TakeOutScalars : public IRGraphMutator {
     Graph &g;
-    // What a part holds: an index or a read, anything but constants, names of a Let around it.
-    struct Holds {
-        bool index = false, symbol = false;
-        std::set<std::string> lets;
-    };
-    std::map<Expr, Holds, Halide::ExprCompare> known;
-
-    struct Operands : IRGraphVisitor {
-        std::vector<Expr> all;
-        void include(const Expr &e) override { all.push_back(e); }
-    };
-    const Holds &holds(const Expr &e) {
-        auto it = known.find(e);
-        if (it != known.end()) return it->second;
-        Symbol s = symbol_of(e);
-        Holds h{as_access(e) || s.kind == Symbol::Index, as_access(e) || s.kind != Symbol::None, {}};
-        if (s.kind == Symbol::Let) h.lets.insert(s.name);
-        Operands operands;
-        e.accept(&operands);
-        for (auto &x : operands.all) {
-            const Holds &of = holds(x);
-            h.index |= of.index;
-            h.symbol |= of.symbol;
-            h.lets.insert(of.lets.begin(), of.lets.end());
-        }
-        if (const Let *l = e.as<Let>()) h.lets.erase(symbol_of(Variable::make(l->value.type(), l->name)).name);
-        return known[e] = std::move(h);
-    }
+    Holdings holdings;
 
 public:
     explicit TakeOutScalars(Graph &g) : g(g) {}
     using IRGraphMutator::mutate;
     Expr mutate(const Expr &e) override {
         if (e.type().is_handle() || symbol_of(e).kind == Symbol::PlanScalar) return e;
-        const Holds &h = holds(e);
+        const Holdings::Holding &h = holdings.of(e);
         if (!h.symbol) return e;
-        if (h.index || !h.lets.empty()) return IRGraphMutator::mutate(e);
+        if (!h.is_scalar()) return IRGraphMutator::mutate(e);
         int k = 0;
         while (k < int(g.scalars.size()) && !graph_equal(g.scalars[k], e)) k++;
         if (k == int(g.scalars.size())) g.scalars.push_back(e);
@@ -318,8 +283,6 @@ public:
 };
 
 }  // namespace
-
-void number_lets_from_zero() { next_let = 0; }
 
 Expr combine(ReduceOp op, const Expr &a, const Expr &b) {
     if (op == Sum) return a + b;
@@ -350,7 +313,7 @@ Expr round_to(const Type &t, const Expr &e) {
     Expr x = e.type() == f64 ? strict_float(cast(f32, e) - 0.0f) : cast(f32, e);
     if (t == f16) return cast(t, x);
     // Halide's conversion to bfloat16 turns NaNs with some payloads into infinity or zero.
-    std::string name = "let." + std::to_string(next_let++);
+    std::string name = new_let();
     Expr v = Variable::make(f32, name);
     return cast(t, Let::make(name, x, select(differs_from_itself(v), quiet_nan(f32), v)));
 }

@@ -32,9 +32,6 @@ Expr with_stream(const Halide::Internal::Call *, int stream);
 // The stream that the user gave a call of random, -1 if the call is none, or has none of the user's.
 int random_stream(const Halide::Internal::Call *);
 
-// Names bound by expansions are numbered in order within a program, so that its text is the same in every run.
-void number_lets_from_zero();
-
 // Adds the maximal parts of e that have no index and are no constants to g.scalars (each once), and puts plan_scalar(k) there.
 //   cast<float>(1 - beta1) * m(i)   ->   plan.0 * m(i)
 Expr take_out_scalars(Graph &g, const Expr &e);

@@ -51,6 +51,8 @@ bool is_linear_cast(const Type &from, const Type &to) {
 class Inference {
     const Graph &g;
     const Node &n;
+    mutable std::map<const IRNode *, ExprLayout> known;  // of each part, however often it is used
+    mutable std::vector<Expr> kept;                      // that `known` points to
 
     [[noreturn]] void fail(const std::string &why, const std::string &legal) const {
         std::string what = definition_text(g, n);
@@ -85,6 +87,15 @@ class Inference {
     std::string applied(const std::string &verb, const Expr &e, ExprLayout::Kind kind, const std::string &rest = "") const {
         const Call *c = culprit(e, kind);
         return verb + "(" + (c ? g.at(accessed(c)).name : "the operand") + rest + ")";
+    }
+
+    std::string made_whole(const ExprLayout &l, const std::string &t) const {
+        switch (l.kind) {
+        case ExprLayout::Partial: return "all_reduce(" + t + ")";
+        case ExprLayout::Sliced: return "all_gather(" + t + ")";
+        case ExprLayout::Local: return "broadcast(" + t + ", root)";
+        default: return "the operand itself: it is the same on all ranks";
+        }
     }
 
     // A pending reduction where `operation` combines it with what it must not be combined with.
@@ -235,15 +246,6 @@ class Inference {
             fail(t.name + " has " + std::to_string(t.dimensions()) + " dimension" + (t.dimensions() == 1 ? "" : "s") + ", " +
                      std::to_string(idx.size()) + (idx.size() == 1 ? " index is given." : " indices are given."),
                  "");
-        for (auto &i : idx) {
-            ExprLayout l = settled(i, "an index");
-            if (l.is(ExprLayout::Replicated) || t.layout.is_local()) continue;
-            std::string legal;
-            if (l.is(ExprLayout::Sliced)) legal = applied("all_gather", i, l.kind) + ", or ";
-            if (l.is(ExprLayout::Local) && culprit(i, l.kind)) legal = applied("broadcast", i, l.kind, ", root") + ", or ";
-            fail("index " + to_string(g, i) + " of " + t.name + " is " + describe(l) + ": it differs between ranks.",
-                 legal + "an index that is the same on all ranks, or a local tensor in place of " + t.name);
-        }
         ExprLayout r{kind_of(t.layout), t.layout.op(), ""};
         int d = t.layout.first_sliced();
         if (d >= 0) {
@@ -252,6 +254,23 @@ class Inference {
                 fail(t.name + " is " + to_string(t.layout) + "; its index there, " + to_string(g, idx[d]) +
                          ", is not a bare index, so a rank may not have the element.",
                      "all_gather(" + t.name + ") first, or a Var alone as index " + std::to_string(d));
+        }
+        // A lookup in what every rank has is as its index.
+        for (auto &i : idx) {
+            ExprLayout l = settled(i, "an index");
+            if (l.is(ExprLayout::Replicated) || (l.kind == r.kind && l.var == r.var && !r.is(ExprLayout::Partial))) continue;
+            if (r.is(ExprLayout::Replicated)) {
+                r = l;
+                continue;
+            }
+            std::string legal;
+            if (l.is(ExprLayout::Sliced)) legal = applied("all_gather", i, l.kind) + " as index";
+            if (l.is(ExprLayout::Local) && culprit(i, l.kind)) legal = applied("broadcast", i, l.kind, ", root") + " as index";
+            std::string whole = made_whole(r, t.name);
+            fail("index " + to_string(g, i) + " of " + t.name + " is " + describe(l) + ", and " + t.name + " is " +
+                     describe(r) +
+                     ": a rank may not have the element.",
+                 legal + (legal.empty() ? "" : ", or ") + whole + " in place of " + t.name);
         }
         return r;
     }
@@ -274,6 +293,12 @@ public:
     }
 
     ExprLayout operator()(const Expr &e) const {
+        auto it = known.find(e.get());
+        return it != known.end() ? it->second : known[e.get()] = layout_of(e);
+    }
+
+private:
+    ExprLayout layout_of(const Expr &e) const {
         if (const Variable *v = e.as<Variable>()) {
             Symbol s = symbol_of(Expr(v));
             bool differs = s.kind == Symbol::Rank || (s.kind == Symbol::PlanScalar && uses_rank(g.scalars[s.number]));
@@ -290,7 +315,10 @@ public:
         if (const Cast *x = e.as<Cast>()) return conversion(x);
         if (const Reinterpret *x = e.as<Reinterpret>()) return settled(x->value, "reinterpret");
         if (const Not *x = e.as<Not>()) return settled(x->a, "a condition");
-        if (const Let *x = e.as<Let>()) return (*this)(Halide::Internal::substitute(x->name, x->value, x->body));
+        if (const Let *x = e.as<Let>()) {
+            kept.push_back(graph_substitute(x->name, x->value, x->body));
+            return (*this)(kept.back());
+        }
         if (const Mod *x = e.as<Mod>()) return joined(x->a, x->b, "a remainder");
         if (const LT *x = e.as<LT>()) return joined(x->a, x->b, "a condition");
         if (const LE *x = e.as<LE>()) return joined(x->a, x->b, "a condition");
@@ -303,6 +331,7 @@ public:
         return {};
     }
 
+public:
     // Extents of the domain, from the bare indices of the reads.
     void find_extents(std::vector<Index> &domain) const {
         std::map<std::string, std::pair<Dim, std::string>> known;
@@ -363,7 +392,8 @@ public:
             if (m.slice >= int(n.dimensions()))
                 fail("dimension " + std::to_string(m.slice) + " does not exist.",
                      "0 to " + std::to_string(int(n.dimensions()) - 1));
-            if (l.is(ExprLayout::Replicated) || (l.is(ExprLayout::Sliced) && dimension(l.var) == m.slice)) return sliced(m.slice);
+            if (l.is(ExprLayout::Replicated) || (l.is(ExprLayout::Sliced) && dimension(l.var) == m.slice))
+                return sliced(m.slice);
             std::string d = ", " + std::to_string(m.slice), of = "slice_of(x" + d + ") of x = ", legal;
             if (l.is(ExprLayout::Partial)) legal = applied("reduce_scatter", n.source, l.kind, d);
             if (l.is(ExprLayout::Sliced)) legal = of + applied("all_gather", n.source, l.kind);
@@ -393,12 +423,8 @@ public:
     }
     // What makes the whole value, the same on every rank, of an operand with layout l.
     std::string made_whole(const ExprLayout &l) const {
-        switch (l.kind) {
-        case ExprLayout::Partial: return applied("all_reduce", n.source, l.kind);
-        case ExprLayout::Sliced: return applied("all_gather", n.source, l.kind);
-        case ExprLayout::Local: return applied("broadcast", n.source, l.kind, ", root");
-        default: return "the operand itself: it is the same on all ranks";
-        }
+        const Call *c = culprit(n.source, l.kind);
+        return made_whole(l, c ? g.at(accessed(c)).name : "the operand");
     }
     void check_dimension(int d, const char *what) const {
         int dimensions = int(n.dimensions());
@@ -447,7 +473,8 @@ void slice_domain(std::vector<Index> &domain, const Layout &layout, const Op &op
         i.axes = i.reduced ? Axes{} : layout.axes_of(d);
         if (i.reduced && l.is(ExprLayout::Sliced) && i.name == l.var) i.axes = {world_axis};
     }
-    if (auto *c = std::get_if<Communication>(&op); c && c->from.kind == From::Owner) domain[size_t(c->from.dim)].axes = c->from.axes;
+    if (auto *c = std::get_if<Communication>(&op); c && c->from.kind == From::Owner)
+        domain[size_t(c->from.dim)].axes = c->from.axes;
     if (auto *b = std::get_if<Blocks>(&op); b && layout.is_sliced()) domain[1 + size_t(b->split)].axes = layout.axes_of(0);
 }
 

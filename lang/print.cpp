@@ -46,6 +46,7 @@ std::string number(double x, const Type &t) {
 
 class Printer {
     const Graph &g;
+    mutable int left = 1000;  // operations; a part that is used many times is written out many times
 
     std::string binary(const Expr &a, const char *op, const Expr &b, Strength s, Strength outer) const {
         std::string t = print(a, s) + " " + op + " " + print(b, Strength(s + 1));
@@ -92,6 +93,7 @@ public:
 
     std::string print(const Expr &e, Strength outer) const {
         if (!e.defined()) return "undefined";
+        if (left-- <= 0) return "...";
         if (const IntImm *x = e.as<IntImm>()) return std::to_string(x->value);
         if (const UIntImm *x = e.as<UIntImm>())
             return e.type().is_bool() ? (x->value ? "true" : "false") : std::to_string(x->value) + "u";

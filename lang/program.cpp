@@ -6,6 +6,7 @@
 #include "lang/infer.h"
 #include "lang/print.h"
 #include "lang/results.h"
+#include "lang/shared_parts.h"
 
 namespace stretto {
 
@@ -70,6 +71,7 @@ class Builder {
     std::map<std::string, const Definition *> by_name;
     std::set<int> streams;  // that random(...) names, or has got
     std::map<const Call *, NodeId> node_of_reduction;
+    std::map<const Definition *, std::vector<std::pair<std::vector<Expr>, Expr>>> anonymous;  // written out, by their indices
     CallMutator written_out{[this](const Call *c, CallMutator &self) { return write_out(c, self); }},
         in_graph{[this](const Call *c, CallMutator &self) { return to_access(c, self); }};
 
@@ -102,8 +104,18 @@ class Builder {
     // Anonymous tensors are written out where they are read. A call of random without a stream gets one: the same wherever
     // that call is used.
     Expr write_out(const Call *c, CallMutator &self) {
-        if (DefinitionPtr d = referenced(Expr(c)); d && d->anonymous)
-            return self.mutate(substitute_indices(d->value, d->vars, indices(c, self)));
+        if (DefinitionPtr d = referenced(Expr(c)); d && d->anonymous) {
+            std::vector<Expr> at = indices(c, self);
+            auto &known = anonymous[d.get()];
+            auto same = [&](auto &one) {
+                return std::equal(at.begin(), at.end(), one.first.begin(), [](auto &a, auto &b) { return graph_equal(a, b); });
+            };
+            auto it = std::find_if(known.begin(), known.end(), same);
+            if (it != known.end()) return it->second;
+            Expr e = self.mutate(substitute_indices(d->value, d->vars, at));
+            anonymous[d.get()].push_back({at, e});
+            return e;
+        }
         if (!is_random_without_stream(c)) return Expr();
         int stream = 0;
         while (!streams.insert(stream).second) stream++;
@@ -156,7 +168,9 @@ class Builder {
     }
 
     NodeId add_reduction(const Call *c, Node &user, const Names &scope, bool whole, int &made) {
-        auto has = [](const Names &names, const std::string &v) { return std::find(names.begin(), names.end(), v) != names.end(); };
+        auto has = [](const Names &names, const std::string &v) {
+            return std::find(names.begin(), names.end(), v) != names.end();
+        };
         const int ordinal = made++;
         Node r;
         Names reduced, around = scope, free;
@@ -164,7 +178,8 @@ class Builder {
         for (auto &v : reduced) {
             if (has(scope, v))
                 fail(user.name + ": index " + v +
-                     (has(user.vars(), v) ? " is reduced and stands on the left side too." : " is reduced inside a reduction over it.") +
+                     (has(user.vars(), v) ? " is reduced and stands on the left side too."
+                                          : " is reduced inside a reduction over it.") +
                      "\nLegal: another Var");
             around.push_back(v);
         }
@@ -282,7 +297,7 @@ class Builder {
     // `value` from `source`.
     void derive_value(Node &n) {
         if (n.is_argument()) return;
-        Expr e = expand_random(g, n.source, n);
+        Expr e = bind_shared(expand_random(g, n.source, n));
         bool accumulates = n.as<Reduction>() || n.as<Blocks>();
         // A reduction adds up the wide values; widen_float16 would round each addend first.
         e = accumulates && is_float16(e.type()) ? widen_float16(Halide::cast(f32, e)) : widen_float16(e);

@@ -274,7 +274,7 @@ Tensor map_tensors(const std::string &what, const std::vector<Tensor> &operands,
     auto d = std::make_shared<Definition>();
     int dims = 0;
     for (auto &t : operands) {
-        d->name += (d->name.empty() ? what + "_" : "_") + t.name();
+        if (d->name.size() < 64) d->name += (d->name.empty() ? what + "_" : "_") + t.name().substr(0, 64);
         dims = std::max(dims, t.definition()->dimensions());
     }
     for (int k = 0; k < dims; k++) d->vars.push_back(default_index(int(k)));

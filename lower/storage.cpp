@@ -48,7 +48,8 @@ bool add_copies(Lowering &l) {
         copy.directives.last = true;  // after every reader of the argument's value at entry
         copy.type = v.type;
         copy.accumulator = accumulator_type(v.type);
-        for (size_t d = 0; d < v.dimensions(); d++) copy.domain.push_back({default_index(int(d)), v.domain[d].extent, {}, false});
+        for (size_t d = 0; d < v.dimensions(); d++)
+            copy.domain.push_back({default_index(int(d)), v.domain[d].extent, {}, false});
         copy.source = copy.value = access(v.id, v.type, index_exprs(copy.vars()));
         NodeId id = g.add(copy).id;
         infer_node(g, id);

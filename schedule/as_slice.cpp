@@ -18,7 +18,8 @@ int sliced_dimension(const Graph &g, const Node &t) {
         if (!reader.layout.is_sliced() || reader.is_communication())
             refuse(left + " is " + to_string(reader.layout) + ", not sliced: it reads all of " + t.name + ".");
         auto *blocks = reader.as<Blocks>();
-        std::string index = blocks ? reader.rvars()[size_t(blocks->split)] : reader.vars()[size_t(reader.layout.first_sliced())];
+        std::string index = blocks ? reader.rvars()[size_t(blocks->split)]
+                                   : reader.vars()[size_t(reader.layout.first_sliced())];
         for (auto &indices : reads_of(reader, t.id)) {
             int d = 0;
             while (d < int(indices.size()) && bare_index(indices[d]) != index) d++;

@@ -32,7 +32,8 @@ Graph rewrite(const Graph &before, const Split &v) {
     rs.as<Communication>()->to_dim = v.dim;
     NodeId rs_id = g.add(rs).id;
     infer_node(g, rs_id);
-    NodeId ag_id = g.add(g.communication({Role::AllGather, v.tensor, 0}, {{From::Owner, reduce->from.axes, 0, v.dim}, {}}, g.at(rs_id))).id;
+    const Communication gather{{From::Owner, reduce->from.axes, 0, v.dim}, {}};
+    NodeId ag_id = g.add(g.communication({Role::AllGather, v.tensor, 0}, gather, g.at(rs_id))).id;
     g.became[v.tensor] = ag_id;
     g.redirect_reads(v.tensor, ag_id);
     g.redirect_results(v.tensor, ag_id);

@@ -38,7 +38,8 @@ TEST_CASE("slices") {
     r.value("a neighbour in a sliced dimension", [](auto &o) { return o.s(max(o.i - 1, 0)); });
     r.value("one element of a sliced dimension", [](auto &o) { return o.r(o.i) * o.s(0); });
     r.value("an element chosen by another tensor", [](auto &o) { return Expr(o.s(o.ir(o.i))); });
-    r.value("an index that is itself sliced", [](auto &o) { return Expr(o.r(o.is(o.i))); });
+    r.value("a sliced index of a local tensor", [](auto &o) { return Expr(o.l(o.is(o.i))); });
+    r.value("a sliced index of a pending sum", [](auto &o) { return Expr(o.a(o.is(o.i))); });
     r.define(
         "two indices sliced over one axis", [](auto &o, auto &t) { t(o.j, o.i) = o.other(o.j) * o.s(o.i); }, matrix);
     r.define(
@@ -60,8 +61,8 @@ TEST_CASE("local values") {
     r.value("a pending sum divided by local", [](auto &o) { return o.a(o.i) / o.l(o.i); });
     r.value("a local condition of a pending sum", [](auto &o) { return select(o.l(o.i) > 0.0f, o.a(o.i), 0.0f); });
     r.value("a local rate of dropout of a pending sum", [](auto &o) { return dropout(o.a(o.i), o.l(o.i), o.seed); });
-    r.value("a local index of a replicated tensor", [](auto &o) { return Expr(o.r(o.il(o.i))); });
-    r.value("rank() as an index", [](auto &o) { return o.r(o.i) + o.r(rank()); });
+    r.value("a local index of a pending sum", [](auto &o) { return Expr(o.a(o.il(o.i))); });
+    r.value("rank() as an index of a pending sum", [](auto &o) { return o.r(o.i) + o.a(rank()); });
     r.check("lang/refused_local");
 }
 

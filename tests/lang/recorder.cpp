@@ -68,10 +68,10 @@ TEST_CASE("definitions") {
         for (int k = 0; k < times; k++) e = e * 0.5f + 1.0f;
         return e;
     };
-    r("operations nested too deeply", [&](auto &o) { o.out(o.i) = nested(o.x(o.i), 5000); });
+    r("operations nested too deeply", [&](auto &o) { o.out(o.i) = nested(o.x(o.i), 6000); });
     r("whole-tensor operators nested too deeply", [](auto &o) {
         Tensor sum = o.x + o.p;
-        for (int k = 0; k < 1200; k++) sum = Tensor(sum + o.p);
+        for (int k = 0; k < 12000; k++) sum = Tensor(sum + o.p);
         update(o.p, sum);
     });
     r.check("lang/recorder_definitions");

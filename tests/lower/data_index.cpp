@@ -42,3 +42,22 @@ TEST_CASE("what the error calls legal is right") {
     CheckReport r = check(p, Schedule(p), o);
     CHECK_MESSAGE(r.ok(), to_string(r));
 }
+
+// What every rank has is looked up at an index that is sliced or local: the result is as the index.
+TEST_CASE("lookups in what every rank has") {
+    Size V{"V"}, D{"D"}, T{"T"};
+    Var t{"t"}, d{"d"};
+    Input<Tensor> w{"w", f32, {V, D}}, idx{"idx", i32, {T}, sliced(0)}, own{"own", i32, {T}, local}, bias{"bias", f32, {V}};
+    idx.range(-3, 40), own.range(-3, 40);
+    Output<Tensor> rows{"rows", f32, {T, D}, sliced(0)}, of_own{"of_own", f32, {T}, local}, of_rank{"of_rank", f32, {T}, local};
+    auto within = [&](const Expr &i) { return clamp(i, 0, cast<int32_t>(V) - 1); };
+    rows(t, d) = w(within(idx(t)), d) * 2.0f;  // the embedding of a data-parallel batch
+    of_own(t) = bias(within(own(t)));
+    of_rank(t) = bias(within(rank())) + cast<float>(t);
+    Program p("lookups", {w, idx, own, bias, rows, of_own, of_rank});
+    CheckOptions o;
+    o.ranks = {1, 2, 3, 5};
+    o.sizes = {1, 2, 17};
+    CheckReport r = check(p, Schedule(p), o);
+    CHECK_MESSAGE(r.ok(), to_string(r));
+}

@@ -86,7 +86,10 @@ Verb random_verb(const Graph &g, Choice &choose, const std::string &name) {
     if (name == "fuse") return Fuse{fuse_set(g, choose)};
     if (name == "collective")
         return Collective{target(g, choose, written(g, &Node::reduces_over_ranks)), choose.coin() ? OneShot : TwoPhase};
-    if (name == "vectorize") return Vectorize{target(g, choose, nodes_where(g, [&](const Node &n) { return n.as<Map>() && !is_part(g, n); })), 1 << choose.below(5)};
+    if (name == "vectorize") {
+        NodeIds maps = nodes_where(g, [&](const Node &n) { return n.as<Map>() && !is_part(g, n); });
+        return Vectorize{target(g, choose, maps), 1 << choose.below(5)};
+    }
     return FuseAll{};
 }
 
