@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "collectives/clock.h"
-#include "collectives/comm.h"
-#include "collectives/cores.h"
-#include "collectives/error.h"
-#include "collectives/message_transport.h"
-#include "collectives/tuning.h"
+#include "collectives/base/clock.h"
+#include "collectives/base/cores.h"
+#include "collectives/base/error.h"
+#include "collectives/base/tuning.h"
+#include "collectives/comm/comm.h"
+#include "collectives/transport/message_transport.h"
 
 namespace stretto::runtime {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <iomanip>
 #include <sstream>
-#include "collectives/loopback.h"
+#include "collectives/comm/loopback.h"
 #include "lang/error.h"
 #include "lang/reference/random_inputs.h"
 #include "lower/emit.h"

@@ -1,6 +1,6 @@
 #include "lower/generator/jit.h"
 #include <cstring>
-#include "collectives/kernel_error.h"
+#include "collectives/execute/kernel_error.h"
 #include "lang/error.h"
 #include "lang/print.h"
 

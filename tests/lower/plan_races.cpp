@@ -9,9 +9,9 @@
 #include <deque>
 #include <iostream>
 #include "../programs.h"
-#include "collectives/cache.h"
-#include "collectives/instance.h"
-#include "collectives/tuning.h"
+#include "collectives/base/tuning.h"
+#include "collectives/execute/cache.h"
+#include "collectives/execute/instance.h"
 #include "lower/lower.h"
 #include "tests/random/random_program.h"
 #include "tests/random/random_schedule.h"

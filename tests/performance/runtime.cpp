@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "collectives/cores.h"
+#include "collectives/base/cores.h"
 #include "tests/performance/bound.h"
 #include "tests/runtime/child.h"
 

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <thread>
 
-#include "collectives/comm.h"
-#include "collectives/instance.h"
-#include "collectives/tuning.h"
+#include "collectives/base/tuning.h"
+#include "collectives/comm/comm.h"
+#include "collectives/execute/instance.h"
 #include "tests/plan/plans.h"
 
 using namespace stretto;

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "collectives/comm.h"
-#include "collectives/copy.h"
+#include "collectives/comm/comm.h"
+#include "collectives/execute/copy.h"
 #include "tests/plan/plans.h"
 
 using namespace stretto;

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "collectives/comm.h"
+#include "collectives/comm/comm.h"
 #include "tests/plan/plans.h"
 
 using namespace stretto;

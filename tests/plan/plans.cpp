@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "collectives/loopback.h"
+#include "collectives/comm/loopback.h"
 
 namespace stretto::test {
 

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "collectives/clock.h"
+#include "collectives/base/clock.h"
 #include "ranks.h"
 #include "tests/sleeping.h"
 

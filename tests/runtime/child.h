@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/clock.h"
+#include "collectives/base/clock.h"
 
 namespace stretto::test {
 

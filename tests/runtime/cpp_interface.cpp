@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include <stretto/runtime.hpp>
-#include "collectives/clock.h"
+#include "collectives/base/clock.h"
 
 using namespace stretto;
 

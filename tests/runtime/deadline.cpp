@@ -2,7 +2,7 @@
 // others are not.
 #include <doctest/doctest.h>
 
-#include "collectives/clock.h"
+#include "collectives/base/clock.h"
 #include "ranks.h"
 
 using namespace stretto::test;

@@ -6,8 +6,8 @@
 #include <regex>
 
 #include "child.h"
-#include "collectives/environment.h"
-#include "collectives/error.h"
+#include "collectives/base/error.h"
+#include "collectives/comm/environment.h"
 #include "ranks.h"
 
 using namespace stretto::test;

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "collectives/heap.h"
+#include "collectives/memory/heap.h"
 
 using stretto::runtime::Heap;
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "collectives/tuning.h"
+#include "collectives/base/tuning.h"
 #include "ranks.h"
 
 using namespace stretto::test;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <stretto/mpi.h>
-#include "collectives/clock.h"
-#include "collectives/comm.h"
+#include "collectives/base/clock.h"
+#include "collectives/comm/comm.h"
 #include "tests/plan/plans.h"
 
 using namespace stretto::runtime;

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include <stretto/runtime.h>
-#include "collectives/clock.h"
-#include "collectives/comm.h"
+#include "collectives/base/clock.h"
+#include "collectives/comm/comm.h"
 
 using namespace stretto::runtime;
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <stretto/runtime.h>
-#include "collectives/comm.h"
-#include "collectives/error.h"
-#include "collectives/loopback.h"
+#include "collectives/base/error.h"
+#include "collectives/comm/comm.h"
+#include "collectives/comm/loopback.h"
 
 namespace stretto::test {
 

@@ -1,7 +1,7 @@
 // Epoch counters pass 2^8, 2^31 and 2^32 without anybody noticing (torchcomms#2133).
 #include <doctest/doctest.h>
 
-#include "collectives/lines.h"
+#include "collectives/transport/lines.h"
 #include "ranks.h"
 
 using namespace stretto::test;

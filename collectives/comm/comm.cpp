@@ -1,0 +1,168 @@
+#include "collectives/comm/comm.h"
+
+#include <pthread.h>
+
+#include <cstring>
+#include <new>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+#include "collectives/base/error.h"
+
+namespace stretto::runtime {
+namespace {
+
+std::atomic<uint32_t> generation{0};
+
+// Registered when the library is loaded: a child that was forked before its parent made a
+// communicator is fine either way.
+const int registered =
+    pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+
+int null_handle(const char *operation) {
+    return set_error(STRETTO_INVALID, "%s: the communicator is null", operation);
+}
+
+int forked(const char *operation, int rank) {
+    return set_error(STRETTO_FORKED,
+                     "%s: the communicator of rank %d belongs to the parent process; a forked "
+                     "child must make its own",
+                     operation, rank);
+}
+
+// Describes a call that takes no data, so that ranks which disagree on what they call are told.
+Descriptor describe(const stretto_comm_t *comm, const char *name) {
+    Descriptor d;
+    strncpy(d.name, name, sizeof d.name - 1);
+    d.program = hash_bytes(d.name, sizeof d.name);
+    d.sequence = comm->sequence;
+    d.hash = hash_bytes(&d.sequence, sizeof d.sequence, d.program);
+    return d;
+}
+
+}  // namespace
+
+uint32_t fork_generation() {
+    (void)registered;
+    return generation.load(std::memory_order_relaxed);
+}
+
+CommUse::CommUse(stretto_comm_t *comm, const char *operation) {
+    if (!comm) {
+        status_ = null_handle(operation);
+        return;
+    }
+    if (comm->fork_generation != fork_generation()) {
+        status_ = forked(operation, comm->transport->rank());
+        return;
+    }
+    if (comm->busy.exchange(true, std::memory_order_acquire)) {
+        status_ = set_error(STRETTO_BUSY,
+                            "%s: the communicator of rank %d is inside another call; one thread "
+                            "may use a handle at a time",
+                            operation, comm->transport->rank());
+        return;
+    }
+    comm_ = comm;
+    status_ = STRETTO_OK;
+}
+
+CommUse::~CommUse() {
+    if (comm_) comm_->busy.store(false, std::memory_order_release);
+}
+
+uint32_t floating_point_mode() {
+#if defined(__SSE__)
+    return _mm_getcsr() & ~uint32_t(0x3f);  // without the sticky exception flags
+#else
+    return 0;
+#endif
+}
+
+}  // namespace stretto::runtime
+
+using namespace stretto::runtime;
+
+stretto_comm_t::stretto_comm_t(std::unique_ptr<Transport> t)
+    : transport(std::move(t)), fork_generation(stretto::runtime::fork_generation()) {}
+
+stretto_comm_t::~stretto_comm_t() { executor_state.reset(); }
+
+extern "C" {
+
+void stretto_comm_free(stretto_comm_t *comm) {
+    if (!comm) return;
+    if (comm->fork_generation != fork_generation())
+        return;  // the parent's: its peers must not see it leave
+    delete comm;
+}
+
+int stretto_comm_rank(const stretto_comm_t *comm) {
+    return comm ? comm->transport->rank() : null_handle("stretto_comm_rank");
+}
+
+int stretto_comm_ranks(const stretto_comm_t *comm) {
+    return comm ? comm->transport->ranks() : null_handle("stretto_comm_ranks");
+}
+
+int stretto_barrier(stretto_comm_t *comm) {
+    CommUse use(comm, "stretto_barrier");
+    if (use.status()) return use.status();
+    Descriptor d = describe(comm, "barrier");
+    comm->sequence++;
+    comm->stats.barriers++;
+    // An enter is a barrier, and the next one writes the other descriptor: nobody has to wait a
+    // second time.
+    if (int status = comm->transport->enter(d, nullptr, 0)) return status;
+    return comm->transport->leave(false);
+}
+
+void *stretto_malloc(stretto_comm_t *comm, size_t bytes, size_t align) {
+    if (!comm) {
+        null_handle("stretto_malloc");
+        return nullptr;
+    }
+    if (comm->fork_generation != fork_generation()) {
+        forked("stretto_malloc", comm->transport->rank());
+        return nullptr;
+    }
+    if (align & (align - 1)) {
+        set_error(STRETTO_INVALID, "stretto_malloc: alignment %zu is no power of two", align);
+        return nullptr;
+    }
+    try {
+        return comm->transport->allocate(bytes, align ? align : 64);
+    } catch (const std::bad_alloc &) {
+        set_error(STRETTO_NO_MEMORY, "stretto_malloc: no memory for its own books");
+        return nullptr;
+    }
+}
+
+void stretto_free(stretto_comm_t *comm, void *data) {
+    if (comm && data && comm->fork_generation == fork_generation()) comm->transport->release(data);
+}
+
+int stretto_owns(const stretto_comm_t *comm, const void *data) {
+    return comm && data && comm->transport->owns(data);
+}
+
+void stretto_slice(int64_t n, int rank, int ranks, int64_t *begin, int64_t *end) {
+    // 128-bit products: n * ranks may pass 2^63.
+    auto cut = [&](int64_t k) { return int64_t(__int128(n) * k / ranks); };
+    *begin = cut(rank);
+    *end = cut(int64_t(rank) + 1);
+}
+
+int stretto_get_stats(const stretto_comm_t *comm, stretto_stats *stats) {
+    if (!comm) return null_handle("stretto_get_stats");
+    if (!stats) return set_error(STRETTO_INVALID, "stretto_get_stats: stats is null");
+    *stats = comm->stats;
+    return STRETTO_OK;
+}
+
+void stretto_reset_stats(stretto_comm_t *comm) {
+    if (comm) comm->stats = stretto_stats{};
+}
+
+}  // extern "C"

@@ -1,0 +1,143 @@
+// Ranks that are processes of one host: by their launcher's environment, or by the caller's
+// all-gather.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <vector>
+
+#include <sys/random.h>
+
+#include "collectives/base/error.h"
+#include "collectives/comm/comm.h"
+#include "collectives/comm/environment.h"
+#include "collectives/comm/meeting.h"
+
+namespace stretto::runtime {
+namespace {
+
+constexpr int most_ranks = 1024;
+
+int make(const Meeting &meeting, stretto_comm_t **comm) {
+    // One rank has no peers: any memory is good, as among threads.
+    if (meeting.ranks == 1) return stretto_comm_threads(1, comm);
+    if (meeting.ranks > most_ranks) {
+        return set_error(STRETTO_INVALID, "%s: at most %d ranks are possible on a host",
+                         meeting.origin.c_str(), most_ranks);
+    }
+    Settings settings;
+    if (int status = read_settings(&settings)) return status;
+    try {
+        SharedWorld world;
+        if (int status = meet(meeting, settings, &world)) return status;
+        *comm = new stretto_comm_t(std::make_unique<SharedTransport>(std::move(world)));
+    } catch (const std::bad_alloc &) {
+        return set_error(STRETTO_NO_MEMORY, "%s: no memory for a communicator",
+                         meeting.origin.c_str());
+    }
+    return STRETTO_OK;
+}
+
+// What a rank tells the others through the caller's all-gather.
+struct Card {
+    unsigned char token[16];
+    uint64_t
+        host;  // of the running system and its network namespace, in which abstract sockets live
+    int32_t rank, ranks;
+};
+
+uint64_t host_hash() {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string id;
+    std::getline(file, id);
+    struct stat space {};
+    if (stat("/proc/self/ns/net", &space) == 0) id += " " + std::to_string(space.st_ino);
+    return hash_bytes(id.data(), id.size());
+}
+
+int check_cards(const std::vector<Card> &cards) {
+    for (int q = 0; q < int(cards.size()); q++) {
+        const Card &c = cards[size_t(q)];
+        if (c.ranks != int(cards.size())) {
+            return set_error(STRETTO_INVALID,
+                             "stretto_comm_create: rank %d was told that there are %d ranks, this "
+                             "one that there "
+                             "are %d",
+                             q, int(c.ranks), int(cards.size()));
+        }
+        if (c.rank != q) {
+            return set_error(STRETTO_INVALID,
+                             "stretto_comm_create: place %d of the all-gather is from rank %d; it "
+                             "must be in rank "
+                             "order, each rank once",
+                             q, int(c.rank));
+        }
+        if (c.host != cards[0].host) {
+            return set_error(STRETTO_INVALID,
+                             "stretto_comm_create: ranks 0 and %d are on different hosts (or "
+                             "network namespaces); "
+                             "use stretto_comm_from_mpi there",
+                             q);
+        }
+    }
+    return STRETTO_OK;
+}
+
+}  // namespace
+}  // namespace stretto::runtime
+
+using namespace stretto::runtime;
+
+extern "C" int stretto_comm_create(int rank, int ranks, stretto_allgather_fn allgather,
+                                   void *context, stretto_comm_t **comm) {
+    if (!comm || !allgather) {
+        return set_error(STRETTO_INVALID, "stretto_comm_create: %s is null",
+                         comm ? "allgather" : "comm");
+    }
+    if (ranks < 1 || rank < 0 || rank >= ranks) {
+        return set_error(STRETTO_INVALID, "stretto_comm_create: rank %d of %d ranks", rank, ranks);
+    }
+    Card mine{};
+    if (getrandom(mine.token, sizeof mine.token, 0) != ssize_t(sizeof mine.token))
+        return set_system_error("getrandom");
+    mine.host = host_hash();
+    mine.rank = rank;
+    mine.ranks = ranks;
+    std::vector<Card> cards(static_cast<size_t>(ranks));
+    if (int code = allgather(context, &mine, cards.data(), sizeof mine)) {
+        return set_error(STRETTO_SYSTEM, "stretto_comm_create: the caller's all-gather returned %d",
+                         code);
+    }
+    if (int status = check_cards(cards)) return status;
+    Meeting meeting;
+    meeting.rank = rank;
+    meeting.ranks = ranks;
+    meeting.name = socket_name(cards[0].token);
+    meeting.origin =
+        "stretto_comm_create: rank " + std::to_string(rank) + " of " + std::to_string(ranks);
+    return make(meeting, comm);
+}
+
+extern "C" int stretto_comm_from_env(stretto_comm_t **comm) {
+    if (!comm) return set_error(STRETTO_INVALID, "stretto_comm_from_env: comm is null");
+    Launch launch;
+    if (int status = read_launch(&launch)) return status;
+    // A process may make several communicators, all ranks in the same order: each gets a name of
+    // its own.
+    static std::atomic<unsigned> made{0};
+    std::string key = launch.launcher + "\n" + launch.job + "user " + std::to_string(geteuid()) +
+                      "\nnumber " + std::to_string(made.fetch_add(1));
+    uint64_t halves[2] = {hash_bytes(key.data(), key.size(), 1),
+                          hash_bytes(key.data(), key.size(), 2)};
+    unsigned char token[16];
+    memcpy(token, halves, sizeof token);
+    Meeting meeting;
+    meeting.rank = launch.rank;
+    meeting.ranks = launch.ranks;
+    meeting.name = socket_name(token);
+    meeting.origin = launch.origin;
+    return make(meeting, comm);
+}

@@ -1,0 +1,378 @@
+// Rank 0 listens, the others come to it. Three rounds:
+//     hello   rank -> 0   who I am; my heap's file and my process handle
+//     plan    0 -> rank   the size of heaps; the control file; then everybody's file and handle,
+//                         one message a rank
+//     ready   rank -> 0   mapped, or why not;    go    0 -> rank   all are, or why not
+#include "collectives/comm/meeting.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "collectives/base/clock.h"
+#include "collectives/base/cores.h"
+#include "collectives/base/error.h"
+#include "collectives/comm/local_socket.h"
+#include "collectives/memory/window_map.h"
+#include "collectives/transport/mismatch.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+namespace stretto::runtime {
+namespace {
+
+constexpr uint32_t protocol = 0x53545201;  // the last byte counts versions
+
+struct Message {
+    uint32_t magic = protocol;
+    int32_t status = STRETTO_OK, rank = 0, ranks = 0, pid = 0, usable_cores = 1;
+    uint64_t stride = 0;
+    uint32_t first_epoch = 0;
+    cpu_set_t cores = {};
+    char text[512] = {};
+};
+
+Message refusal(int status, const std::string &text) {
+    Message m;
+    m.status = status;
+    snprintf(m.text, sizeof m.text, "%s", text.c_str());
+    return m;
+}
+
+// One rank's contribution and what it has gathered.
+struct Member {
+    Fd socket, heap, process;
+    Message hello;
+    bool arrived = false;
+};
+
+class Gathering {
+public:
+    Gathering(const Meeting &meeting, const Settings &settings)
+        : meeting_(meeting),
+          settings_(settings),
+          deadline_(seconds_now() + settings.timeout),
+          members_(size_t(meeting.ranks)) {}
+    ~Gathering() {
+        if (control_memory_) munmap(control_memory_, Control::bytes(meeting_.ranks));
+    }
+    Gathering(const Gathering &) = delete;
+    Gathering &operator=(const Gathering &) = delete;
+
+    int run(SharedWorld *world) {
+        if (int status = prepare()) return explain(status);
+        if (int status = meeting_.rank == 0 ? host() : visit()) return explain(status);
+        auto control = static_cast<Control *>(std::exchange(control_memory_, nullptr));
+        uint64_t bytes = Control::bytes(meeting_.ranks);
+        world->rank = meeting_.rank;
+        world->ranks = meeting_.ranks;
+        world->settings = settings_;
+        world->control =
+            std::shared_ptr<Control>(control, [bytes](Control *c) { munmap(c, bytes); });
+        uint64_t stride = windows_.stride();
+        world->memory =
+            std::make_shared<WindowMemory>(windows_.take(), stride, meeting_.rank, meeting_.ranks);
+        for (Member &m : members_) {
+            world->pids.push_back(m.hello.pid);
+            world->processes.push_back(std::move(m.process));
+        }
+        return STRETTO_OK;
+    }
+
+private:
+    // "torchrun: RANK=1, WORLD_SIZE=4: ranks 2, 3 did not come within 5 s"
+    int explain(int status) {
+        std::string text = last_error();
+        return set_error_text(status, meeting_.origin + ": " + text);
+    }
+
+    Member &self() { return members_[size_t(meeting_.rank)]; }
+
+    int prepare() {
+        Member &me = self();
+        if (int status = make_memory_file("stretto-heap", &me.heap)) return status;
+        me.process = Fd(int(syscall(SYS_pidfd_open, getpid(), 0)));
+        if (!me.process.valid())
+            return set_system_error("pidfd_open, by which lost ranks are noticed (Linux 5.3)");
+        if (int status = windows_.reserve(meeting_.ranks, largest_stride)) return status;
+        me.hello.rank = meeting_.rank;
+        me.hello.ranks = meeting_.ranks;
+        me.hello.pid = getpid();
+        me.hello.stride = windows_.stride();
+        me.hello.cores = allowed_cores();
+        me.arrived = true;
+        return STRETTO_OK;
+    }
+
+    int map_control(const Fd &file) {
+        void *p = mmap(nullptr, Control::bytes(meeting_.ranks), PROT_READ | PROT_WRITE, MAP_SHARED,
+                       file.get(), 0);
+        if (p == MAP_FAILED) return set_system_error("mapping the signal lines");
+        control_memory_ = p;
+        return STRETTO_OK;
+    }
+
+    int map_heaps(uint64_t stride) {
+        if (stride != windows_.stride()) {
+            if (int status = windows_.reserve(meeting_.ranks, stride)) return status;
+            if (windows_.stride() != stride)
+                return set_error(STRETTO_NO_MEMORY, "no room for the heaps of all ranks");
+        }
+        if (int status = fix_size(self().heap, stride)) return status;
+        for (int q = 0; q < meeting_.ranks; q++) {
+            if (int status = windows_.map(q, members_[size_t(q)].heap)) return status;
+        }
+        return STRETTO_OK;
+    }
+
+    // ---- rank 0
+
+    int host() {
+        int status = gather();
+        if (!status) status = distribute();
+        if (!status) return STRETTO_OK;
+        Message bad = refusal(status, last_error());
+        for (Member &m : members_) {
+            if (m.socket.valid()) send_message(m.socket, &bad, sizeof bad, {});
+        }
+        return set_error_text(status, bad.text);
+    }
+
+    int missing() {
+        std::vector<int> ranks;
+        for (int q = 0; q < meeting_.ranks; q++) {
+            if (!members_[size_t(q)].arrived) ranks.push_back(q);
+        }
+        return set_error(
+            STRETTO_TIMEOUT,
+            "%s did not come within %g s (STRETTO_TIMEOUT); is each a process on this host that "
+            "makes the same communicator?",
+            rank_list(ranks).c_str(), settings_.timeout);
+    }
+
+    int gather() {
+        Fd listener;
+        if (int status = listen_at(meeting_.name, &listener)) return status;
+        std::vector<Fd> strangers;  // have connected, not yet said who they are
+        for (int arrived = 1; arrived < meeting_.ranks;) {
+            std::vector<pollfd> events{{listener.get(), POLLIN, 0}};
+            for (Fd &s : strangers) events.push_back({s.get(), POLLIN, 0});
+            size_t first_member = events.size();
+            std::vector<int> who;
+            for (int q = 1; q < meeting_.ranks; q++) {
+                if (!members_[size_t(q)].arrived) continue;
+                events.push_back({members_[size_t(q)].socket.get(), POLLIN, 0});
+                who.push_back(q);
+            }
+            double left = deadline_ - seconds_now();
+            if (left <= 0) return missing();
+            if (poll(events.data(), events.size(), int(std::min(left * 1000 + 1, 1e6))) < 0 &&
+                errno != EINTR) {
+                return set_system_error("poll");
+            }
+            for (size_t i = first_member; i < events.size();
+                 i++) {  // it has nothing to say now: it has ended
+                if (events[i].revents) {
+                    return set_error(STRETTO_PEER_LOST,
+                                     "rank %d lost: its process ended while ranks were gathering",
+                                     who[i - first_member]);
+                }
+            }
+            for (size_t i = strangers.size(); i-- > 0;) {
+                if (!events[i + 1].revents) continue;
+                Fd socket = std::move(strangers[i]);
+                strangers.erase(strangers.begin() + long(i));
+                if (int status = welcome(std::move(socket), &arrived)) return status;
+            }
+            if (events[0].revents) {
+                Fd socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+                if (socket.valid() && check_peer_user(socket) == STRETTO_OK)
+                    strangers.push_back(std::move(socket));
+            }
+        }
+        return STRETTO_OK;
+    }
+
+    // A process that has come and says who it is. One that does not speak the protocol is sent
+    // away, no more.
+    int welcome(Fd socket, int *arrived) {
+        Message hello;
+        std::vector<Fd> fds;
+        if (receive_message(socket, &hello, sizeof hello, 2, &fds, deadline_) ||
+            hello.magic != protocol)
+            return STRETTO_OK;
+        int status = STRETTO_OK;
+        if (hello.ranks != meeting_.ranks) {
+            status = set_error(STRETTO_INVALID,
+                               "rank %d was told that there are %d ranks, rank 0 that there are %d",
+                               hello.rank, hello.ranks, meeting_.ranks);
+        } else if (hello.rank < 0 || hello.rank >= meeting_.ranks ||
+                   members_[size_t(hello.rank)].arrived) {
+            status =
+                set_error(STRETTO_INVALID, "two processes (%d and %d) say that they are rank %d",
+                          int(hello.pid),
+                          hello.rank >= 0 && hello.rank < meeting_.ranks
+                              ? int(members_[size_t(hello.rank)].hello.pid)
+                              : 0,
+                          hello.rank);
+        }
+        if (status) {
+            Message bad = refusal(status, last_error());
+            send_message(socket, &bad, sizeof bad, {});
+            return status;
+        }
+        Member &m = members_[size_t(hello.rank)];
+        m.socket = std::move(socket);
+        m.heap = std::move(fds[0]);
+        m.process = std::move(fds[1]);
+        m.hello = hello;
+        m.arrived = true;
+        ++*arrived;
+        return STRETTO_OK;
+    }
+
+    int distribute() {
+        Message plan;
+        plan.ranks = meeting_.ranks;
+        plan.stride = largest_stride;
+        plan.first_epoch = settings_.first_epoch;
+        cpu_set_t all;
+        CPU_ZERO(&all);
+        for (Member &m : members_) {  // launchers bind each rank to cores of its own
+            plan.stride = std::min(plan.stride, m.hello.stride);
+            CPU_OR(&all, &all, &m.hello.cores);
+        }
+        plan.usable_cores = usable_cores(all);
+
+        Fd control;
+        if (int status = make_memory_file("stretto-control", &control)) return status;
+        if (int status = fix_size(control, Control::bytes(meeting_.ranks))) return status;
+        if (int status = map_control(control)) return status;
+        if (!take_pages(control_memory_, Control::bytes(meeting_.ranks)))
+            return set_system_error("memory for the signal lines");
+        auto *c = static_cast<Control *>(control_memory_);
+        c->ranks = meeting_.ranks;
+        c->usable_cores = plan.usable_cores;
+        for (int q = 0; q < meeting_.ranks; q++) c->line(q).epoch.store(settings_.first_epoch);
+        if (int status = map_heaps(plan.stride)) return status;
+
+        // One rank after the other: the kernel limits how many descriptors may be under way.
+        for (int q = 1; q < meeting_.ranks; q++) {
+            const Fd &socket = members_[size_t(q)].socket;
+            if (int status = send_message(socket, &plan, sizeof plan, {control.get()}))
+                return status;
+            for (Member &m : members_) {
+                if (int status = send_message(socket, &m.hello, sizeof m.hello,
+                                              {m.heap.get(), m.process.get()}))
+                    return status;
+            }
+            Message ready;
+            int status = receive_message(socket, &ready, sizeof ready, 0, nullptr,
+                                         seconds_now() + settings_.timeout);
+            if (status == STRETTO_PEER_LOST || status == STRETTO_TIMEOUT) {
+                return set_error(
+                    status, "rank %d %s while ranks were mapping each other's heaps", q,
+                    status == STRETTO_TIMEOUT ? "did not answer" : "lost: its process ended");
+            }
+            if (status) return status;
+            if (ready.status) return set_error(ready.status, "rank %d: %s", q, ready.text);
+        }
+        Message go;
+        for (int q = 1; q < meeting_.ranks; q++) {
+            if (int status = send_message(members_[size_t(q)].socket, &go, sizeof go, {}))
+                return status;
+        }
+        return STRETTO_OK;
+    }
+
+    // ---- the others
+
+    int from_host(const Fd &socket, Message *message, size_t descriptors, std::vector<Fd> *fds) {
+        // Rank 0 has the deadline for everybody; this is for the case that it is stopped.
+        double deadline = seconds_now() + settings_.timeout + 1;
+        int status = receive_message(socket, message, sizeof *message, descriptors, fds, deadline);
+        if (status == STRETTO_SYSTEM && message->magic == protocol && message->status)
+            status = STRETTO_OK;  // a refusal has no descriptors
+        if (status == STRETTO_PEER_LOST)
+            return set_error(status, "rank 0 lost: it ended while ranks were gathering");
+        if (status == STRETTO_TIMEOUT)
+            return set_error(status, "rank 0 did not answer within %g s", settings_.timeout);
+        if (status) return status;
+        if (message->magic != protocol)
+            return set_error(STRETTO_INVALID, "rank 0 has another version of the runtime");
+        return message->status ? set_error_text(message->status, message->text) : STRETTO_OK;
+    }
+
+    int visit() {
+        Fd socket;
+        if (int status = connect_to(meeting_.name, deadline_, &socket)) {
+            if (status != STRETTO_TIMEOUT) return status;
+            return set_error(status,
+                             "rank 0 did not come within %g s (STRETTO_TIMEOUT); is each rank a "
+                             "process on this host "
+                             "that makes the same communicator?",
+                             settings_.timeout);
+        }
+        if (int status = check_peer_user(socket)) return status;
+        Member &me = self();
+        if (int status =
+                send_message(socket, &me.hello, sizeof me.hello, {me.heap.get(), me.process.get()}))
+            return status;
+        Message plan;
+        std::vector<Fd> control;
+        if (int status = from_host(socket, &plan, 1, &control)) return status;
+        settings_.first_epoch = plan.first_epoch;
+        for (Member &m : members_) {
+            std::vector<Fd> fds;
+            Message hello;
+            if (int status = from_host(socket, &hello, 2, &fds)) return status;
+            if (&m != &me) {
+                m.heap = std::move(fds[0]);
+                m.hello = hello;
+                m.process = std::move(fds[1]);
+            }
+        }
+        int status = map_control(control[0]);
+        if (!status) status = map_heaps(plan.stride);
+        Message ready = status ? refusal(status, last_error()) : Message{};
+        if (int sent = send_message(socket, &ready, sizeof ready, {}))
+            return status ? status : sent;
+        if (status) return status;
+        Message go;
+        return from_host(socket, &go, 0, nullptr);
+    }
+
+    const Meeting &meeting_;
+    Settings settings_;
+    const double deadline_;
+    std::vector<Member> members_;
+    WindowMap windows_;
+    void *control_memory_ = nullptr;
+};
+
+}  // namespace
+
+int meet(const Meeting &meeting, const Settings &settings, SharedWorld *world) {
+    return Gathering(meeting, settings).run(world);
+}
+
+std::string socket_name(const unsigned char token[16]) {
+    std::string name = "stretto-";
+    for (int i = 0; i < 16; i++) {
+        char digits[3];
+        snprintf(digits, sizeof digits, "%02x", token[i]);
+        name += digits;
+    }
+    return name;
+}
+
+}  // namespace stretto::runtime

@@ -1,0 +1,56 @@
+#include "collectives/execute/cache.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "collectives/execute/instance.h"
+#include "collectives/plan/pack.h"
+#include "collectives/plan/validate.h"
+
+namespace stretto::runtime {
+namespace {
+
+constexpr size_t most_programs = 64;  // a test suite that compiles thousands must not keep them all
+
+bool same_bytes(const Program &program, const halide_buffer_t *plan) {
+    return program.bytes.size() == uint64_t(plan->dim[0].extent) &&
+           !memcmp(program.bytes.data(), plan->host, program.bytes.size());
+}
+
+}  // namespace
+
+Program::Program() = default;
+Program::~Program() = default;
+
+bool PlanCache::holds(const Program &program, const halide_buffer_t *plan) {
+    return plan->host == program.address && plan->dimensions == 1 && plan->dim &&
+           program.bytes.size() == uint64_t(plan->dim[0].extent) &&
+           !memcmp(program.bytes.data() + program.checksum_at, plan->host + program.checksum_at, sizeof(uint64_t));
+}
+
+Program *PlanCache::search(const halide_buffer_t *plan, std::string *error) {
+    if (!plan || !plan->host || plan->dimensions != 1 || !plan->dim || plan->dim[0].extent < 0) {
+        *error = "the plan is not a one-dimensional buffer of bytes";
+        return nullptr;
+    }
+    // By content where the address is new: two copies of a program share what was prepared for it.
+    auto known =
+        std::find_if(programs_.begin(), programs_.end(), [&](auto &p) { return same_bytes(*p, plan); });
+    if (known == programs_.end()) {
+        auto program = std::make_unique<Program>();
+        program->bytes.assign(plan->host, plan->host + plan->dim[0].extent);
+        std::string broken = plan::validate(program->bytes.data(), program->bytes.size(), &program->plan);
+        if (!broken.empty()) {
+            *error = "the plan cannot be run: " + broken;
+            return nullptr;
+        }
+        program->checksum_at = plan::checksum_offset(program->bytes.data());
+        if (programs_.size() >= most_programs) programs_.pop_back();
+        known = programs_.insert(programs_.end(), std::move(program));
+    }
+    (*known)->address = plan->host;
+    std::rotate(programs_.begin(), known, known + 1);
+    return programs_[0].get();
+}
+
+}  // namespace stretto::runtime

@@ -1,0 +1,44 @@
+// Running a stage, chunk by chunk. One sweep, two ways to carry its loads from and stores to peers.
+#pragma once
+#include <vector>
+
+#include "collectives/comm/comm.h"
+#include "collectives/execute/instance.h"
+
+namespace stretto::runtime {
+
+struct Flights;
+
+using Dispatch = int (*)(int kernel, void **argv);
+
+// One call of a program on this rank.
+struct Execution {
+    stretto_comm_t &comm;
+    const Program &program;
+    Instance &instance;
+    Dispatch dispatch;
+    uint8_t *arena;  // of this rank: scratch buffers, sums, operands that were received whole
+    Flights &flights;
+
+    Transport &transport() const { return *comm.transport; }
+    bool alone() const { return instance.ranks == 1; }
+};
+
+// Where peers' memory is reached by address, and for one rank alone.
+int run_on_windows(Execution &x, StageInstance &stage);
+
+// Where ranks exchange messages: every addend goes to the rank that computes its region, which sums in rank order; what is
+// stored to all goes out again, chunk by chunk. Bytes are counted in stats.bytes_sent.
+int run_on_messages(Execution &x, StageInstance &stage);
+
+// What the first stage sends goes with the enter, where that is little and ranks exchange messages. To be called before it.
+void carry_on_messages(Execution &x);
+
+// The kernels of one chunk: peer sums rank by rank where there are any, then the stage's own. `block`: which block sum, if
+// the stage makes those; `region` is then its one element.
+int compute(Execution &x, StageInstance &stage, const Box &region, int block);
+
+// An error of this rank that the others must learn of. Returns the status.
+int fail(Execution &x, int status, const std::string &text);
+
+}  // namespace stretto::runtime

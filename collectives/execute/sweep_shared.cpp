@@ -1,0 +1,47 @@
+#include "collectives/execute/copy.h"
+#include "collectives/execute/sweep.h"
+
+namespace stretto::runtime {
+namespace {
+
+// Own first: the kernel has stored the chunk; now it is copied to the peers, the next rank's first to spread the traffic.
+void store_to_peers(Execution &x, StageInstance &stage, const Box &region) {
+    Instance &in = x.instance;
+    if (!stage.peer_stores.empty()) return;  // the kernel has done it
+    Caching caching = stage.streamed ? Caching::Streamed : Caching::Plain;
+    for (auto &store : stage.stores) {
+        if (!store.all) continue;
+        const Geometry &g = in.buffers[size_t(store.buffer)].own;
+        const uint8_t *own = in.base(in.rank, store.buffer);
+        for (int i = 1, q = in.rank; i < in.ranks; i++) {
+            if (++q == in.ranks) q = 0;
+            copy_box(in.base(q, store.buffer), g, own, g, region, caching);
+        }
+    }
+}
+
+}  // namespace
+
+int run_on_windows(Execution &x, StageInstance &stage) {
+    const Chunks &chunks = stage.chunks[size_t(x.instance.rank)];
+    if (stage.block_loop >= 0) {
+        for (int block = stage.first_block; block < stage.last_block; block++) {
+            const Box &region = stage.regions[size_t(block)];
+            if (int status = compute(x, stage, region, block)) return status;
+            store_to_peers(x, stage, region);
+        }
+    }
+    for (int64_t c = 0; stage.block_loop < 0 && c < chunks.count(); c++) {
+        if (c && !x.alone())
+            if (int status = x.transport().poll()) return status;
+        Box region = chunks.at(c);
+        if (int status = compute(x, stage, region, 0)) return status;
+        store_to_peers(x, stage, region);
+    }
+    if (stage.streamed) finish_streamed();
+    x.comm.stats.bytes_loaded += stage.bytes_loaded;
+    x.comm.stats.bytes_stored += stage.bytes_stored;
+    return STRETTO_OK;
+}
+
+}  // namespace stretto::runtime

@@ -1,0 +1,74 @@
+#include "collectives/memory/heap.h"
+
+#include <algorithm>
+
+namespace stretto::runtime {
+
+Heap::Heap(uint64_t capacity) { add_free(0, capacity / granule * granule); }
+
+uint64_t Heap::allocate(uint64_t bytes, uint64_t align) {
+    if (bytes > none - granule) return none;
+    bytes = (std::max<uint64_t>(bytes, 1) + granule - 1) / granule * granule;
+    align = std::max(align, granule);
+    for (auto it = by_size_.lower_bound({bytes, 0}); it != by_size_.end(); ++it) {
+        auto [size, offset] = *it;
+        uint64_t begin = (offset + align - 1) & ~(align - 1);
+        if (begin < offset || begin - offset > size - bytes) continue;
+        remove_free(free_.find(offset));
+        if (begin > offset) add_free(offset, begin - offset);
+        uint64_t end = begin + bytes;
+        if (offset + size > end) add_free(end, offset + size - end);
+        blocks_[begin] = bytes;
+        used_ += bytes;
+        return begin;
+    }
+    return none;
+}
+
+bool Heap::release(uint64_t offset) {
+    auto block = blocks_.find(offset);
+    if (block == blocks_.end()) return false;
+    uint64_t bytes = block->second;
+    used_ -= bytes;
+    blocks_.erase(block);
+    auto next = free_.lower_bound(offset);
+    if (next != free_.begin()) {
+        auto before = std::prev(next);
+        if (before->first + before->second == offset) {
+            offset = before->first;
+            bytes += before->second;
+            remove_free(before);
+        }
+    }
+    if (next != free_.end() && next->first == offset + bytes) {
+        bytes += next->second;
+        remove_free(next);
+    }
+    add_free(offset, bytes);
+    return true;
+}
+
+uint64_t Heap::size(uint64_t offset) const {
+    auto block = blocks_.find(offset);
+    return block == blocks_.end() ? 0 : block->second;
+}
+
+bool Heap::contains(uint64_t offset) const {
+    auto block = blocks_.upper_bound(offset);
+    if (block == blocks_.begin()) return false;
+    --block;
+    return offset - block->first < block->second;
+}
+
+void Heap::add_free(uint64_t offset, uint64_t bytes) {
+    if (!bytes) return;
+    free_[offset] = bytes;
+    by_size_.insert({bytes, offset});
+}
+
+void Heap::remove_free(std::map<uint64_t, uint64_t>::iterator range) {
+    by_size_.erase({range->second, range->first});
+    free_.erase(range);
+}
+
+}  // namespace stretto::runtime

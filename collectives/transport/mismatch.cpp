@@ -1,0 +1,143 @@
+#include "collectives/transport/mismatch.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+namespace stretto::runtime {
+namespace {
+
+using Value = std::function<std::string(const Descriptor &)>;
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+std::string hexadecimal(uint64_t value) {
+    char text[32];
+    snprintf(text, sizeof text, "0x%" PRIx64, value);
+    return text;
+}
+
+// A scalar is a bit pattern without a type here: small integers and ordinary floats are recognised,
+// bits always shown.
+std::string scalar(uint64_t bits) {
+    std::string text = hexadecimal(bits);
+    double as_double;
+    memcpy(&as_double, &bits, 8);
+    char readable[64] = "";
+    double magnitude = as_double < 0 ? -as_double : as_double;
+    if (int64_t(bits) > -(int64_t(1) << 24) && int64_t(bits) < (int64_t(1) << 24)) {
+        snprintf(readable, sizeof readable, " (%" PRId64 ")", int64_t(bits));
+    } else if (magnitude > 1e-30 && magnitude < 1e30) {
+        snprintf(readable, sizeof readable, " (%.17g)", as_double);
+    } else if (bits >> 32 == 0) {
+        float as_float;
+        uint32_t low = uint32_t(bits);
+        memcpy(&as_float, &low, 4);
+        snprintf(readable, sizeof readable, " (%.9g)", double(as_float));
+    }
+    return text + readable;
+}
+
+std::string mxcsr(uint32_t value) {
+    std::string text = hexadecimal(value);
+    if (value & 0x8000) text += " (flush to zero)";
+    if (value & 0x0040) text += " (denormals are zero)";
+    static const char *const rounding[] = {"", " (rounding down)", " (rounding up)",
+                                           " (rounding to zero)"};
+    return text + rounding[value >> 13 & 3];
+}
+
+// "rank 1 has 5, ranks 0, 2-3 have 4", the smallest group first; empty when all ranks have the
+// same.
+std::string compare(const std::vector<const Descriptor *> &ranks, const Value &value) {
+    std::vector<std::pair<std::string, std::vector<int>>> groups;
+    for (int r = 0; r < int(ranks.size()); r++) {
+        std::string text = value(*ranks[r]);
+        size_t g = 0;
+        while (g < groups.size() && groups[g].first != text) g++;
+        if (g == groups.size()) groups.push_back({text, {}});
+        groups[g].second.push_back(r);
+    }
+    if (groups.size() == 1) return "";
+    for (size_t i = 1; i < groups.size(); i++) {  // few: a stable insertion sort
+        for (size_t j = i; j > 0 && groups[j].second.size() < groups[j - 1].second.size(); j--) {
+            std::swap(groups[j], groups[j - 1]);
+        }
+    }
+    std::string result;
+    for (auto &[text, members] : groups) {
+        if (!result.empty()) result += ", ";
+        result += rank_list(members) + (members.size() == 1 ? " has " : " have ") + text;
+    }
+    return result;
+}
+
+std::string name_of(const Descriptor &d) {
+    return std::string(d.name, strnlen(d.name, sizeof d.name));
+}
+
+}  // namespace
+
+std::string place_text(const Descriptor &call, int barriers) {
+    std::string text = "call " + std::to_string(call.sequence) + " (" + name_of(call) + ")";
+    return barriers ? text + ", barrier " + std::to_string(barriers) : text;
+}
+
+std::string rank_list(const std::vector<int> &ranks) {
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (size_t i = 0; i < ranks.size();) {
+        size_t end = i + 1;
+        while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) end++;
+        if (i) text += ", ";
+        text += std::to_string(ranks[i]);
+        if (end - i == 2) text += ", " + std::to_string(ranks[i + 1]);
+        if (end - i > 2) text += "-" + std::to_string(ranks[end - 1]);
+        i = end;
+    }
+    return text;
+}
+
+std::string mismatch_text(const std::vector<const Descriptor *> &ranks, const CallNames *names) {
+    std::string in = " of " + name_of(*ranks[0]) + ": ", found;
+    auto differ = [&](const Value &value) { return !(found = compare(ranks, value)).empty(); };
+
+    if (differ([](const Descriptor &d) { return name_of(d); }))
+        return "ranks differ in what they call: " + found;
+    if (differ([](const Descriptor &d) { return hexadecimal(d.program); })) {
+        return "ranks differ in the compiled program" + in + found + " as its hash";
+    }
+    if (differ([](const Descriptor &d) { return number(d.sequence); })) {
+        return "ranks differ in the number of calls made before this one" + in + found;
+    }
+    if (differ([](const Descriptor &d) { return number(d.size_count); })) {
+        return "ranks differ in the number of sizes" + in + found;
+    }
+    for (int i = 0; i < ranks[0]->size_count && i < 8; i++) {
+        if (differ([i](const Descriptor &d) { return number(int64_t(d.sizes[i])); })) {
+            return "ranks differ in size " + (names ? names->size(i) : std::to_string(i)) + in + found;
+        }
+    }
+    if (differ([](const Descriptor &d) { return number(d.scalar_count); })) {
+        return "ranks differ in the number of scalars" + in + found;
+    }
+    for (int i = 0; i < ranks[0]->scalar_count && i < 16; i++) {
+        auto text = [i, names](const Descriptor &d) {
+            return names ? names->value(i, d.scalars[i]) : scalar(d.scalars[i]);
+        };
+        // Bits are compared: values of one text, as NaNs, differ in those.
+        if (differ([i](const Descriptor &d) { return hexadecimal(d.scalars[i]); })) {
+            if (std::string values = compare(ranks, text); !values.empty()) found = values;
+            return "ranks differ in scalar " + (names ? names->scalar(i) : std::to_string(i)) + in + found;
+        }
+    }
+    if (differ([](const Descriptor &d) { return mxcsr(d.mxcsr); })) {
+        return "ranks differ in the floating-point mode (MXCSR)" + in + found;
+    }
+    differ([](const Descriptor &d) { return hexadecimal(d.hash); });
+    return "ranks differ in a size after the eighth or a scalar after the sixteenth" + in + found +
+           " as the call's hash";
+}
+
+}  // namespace stretto::runtime
