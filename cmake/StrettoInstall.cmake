@@ -7,6 +7,8 @@ foreach(part runtime mpi compiler)
     set(exported "")
     foreach(target IN LISTS ${part}_targets)
         if(TARGET ${target})
+            # No macro of its own for a shared library: it would compile everything once more.
+            set_target_properties(${target} PROPERTIES SOVERSION ${PROJECT_VERSION} DEFINE_SYMBOL "")
             list(APPEND exported ${target})
         endif()
     endforeach()
@@ -49,6 +51,15 @@ if(STRETTO_HAS_compiler)
     install(SCRIPT cmake/OneHeader.cmake)
     install(FILES ${one_header} DESTINATION ${headers})
 endif()
+
+# For pkg-config. The system libraries are what artefacts and Halide's run-time support need.
+file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+set(static_libraries "")
+if(NOT STRETTO_SHARED)
+    set(static_libraries "-lstretto_plan -lstdc++")
+endif()
+configure_file(cmake/stretto.pc.in ${PROJECT_BINARY_DIR}/stretto.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/stretto.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/StrettoConfig.cmake.in ${PROJECT_BINARY_DIR}/StrettoConfig.cmake

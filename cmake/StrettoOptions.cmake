@@ -24,6 +24,11 @@ if(STRETTO_SANITIZE)
     add_link_options(-fsanitize=${sanitizers})
 endif()
 
+# Shared libraries find each other in one folder, and Halide and MPI where they were when this was built.
+set(BUILD_SHARED_LIBS ${STRETTO_SHARED})
+set(CMAKE_INSTALL_RPATH $ORIGIN)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
 # ccache refuses precompiled headers unless told that macros and dates in them do not matter.
 find_program(STRETTO_CCACHE ccache)
 mark_as_advanced(STRETTO_CCACHE)
