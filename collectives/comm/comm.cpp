@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <new>
+#include <vector>
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
@@ -104,6 +105,38 @@ int stretto_comm_rank(const stretto_comm_t *comm) {
 
 int stretto_comm_ranks(const stretto_comm_t *comm) {
     return comm ? comm->transport->ranks() : null_handle("stretto_comm_ranks");
+}
+
+int stretto_comm_sub(stretto_comm_t *parent, const int *ranks, int count, stretto_comm_t **comm) {
+    CommUse use(parent, "stretto_comm_sub");
+    if (use.status()) return use.status();
+    Transport &t = *parent->transport;
+    std::vector<bool> seen(static_cast<size_t>(t.ranks()));
+    if (count < 1 || count > t.ranks())
+        return set_error(STRETTO_INVALID, "stretto_comm_sub: %d of %d ranks", count, t.ranks());
+    if (!ranks || !comm)
+        return set_error(STRETTO_INVALID, "stretto_comm_sub: %s is null", ranks ? "comm" : "ranks");
+    for (int i = 0; i < count; i++) {
+        if (ranks[i] < 0 || ranks[i] >= t.ranks()) {
+            return set_error(STRETTO_INVALID, "stretto_comm_sub: rank %d is in the list; there are %d ranks", ranks[i],
+                             t.ranks());
+        }
+        if (seen[size_t(ranks[i])])
+            return set_error(STRETTO_INVALID, "stretto_comm_sub: rank %d is twice in the list", ranks[i]);
+        seen[size_t(ranks[i])] = true;
+    }
+    if (!seen[size_t(t.rank())]) {
+        return set_error(STRETTO_INVALID, "stretto_comm_sub: this rank, %d, is not in the list; only those that are call",
+                         t.rank());
+    }
+    try {
+        std::unique_ptr<Transport> made;
+        if (int status = t.sub(std::vector<int>(ranks, ranks + count), &made)) return status;
+        *comm = new stretto_comm_t(std::move(made));
+    } catch (const std::bad_alloc &) {
+        return t.fail(STRETTO_NO_MEMORY, "stretto_comm_sub: no memory for a communicator");
+    }
+    return STRETTO_OK;
 }
 
 int stretto_barrier(stretto_comm_t *comm) {

@@ -15,11 +15,10 @@
 #include "collectives/comm/comm.h"
 #include "collectives/comm/environment.h"
 #include "collectives/comm/meeting.h"
+#include "collectives/transport/shared_transport.h"
 
 namespace stretto::runtime {
 namespace {
-
-constexpr int most_ranks = 1024;
 
 int make(const Meeting &meeting, stretto_comm_t **comm) {
     // One rank has no peers: any memory is good, as among threads.
@@ -31,9 +30,11 @@ int make(const Meeting &meeting, stretto_comm_t **comm) {
     Settings settings;
     if (int status = read_settings(&settings)) return status;
     try {
-        SharedWorld world;
-        if (int status = meet(meeting, settings, &world)) return status;
-        *comm = new stretto_comm_t(std::make_unique<SharedTransport>(std::move(world)));
+        WorldParts parts;
+        if (int status = meet(meeting, settings, &parts)) return status;
+        Lines *lines = lines_of_all(*parts.state, parts.ranks);
+        *comm = new stretto_comm_t(
+            std::make_unique<SharedTransport>(std::make_shared<World>(std::move(parts)), lines));
     } catch (const std::bad_alloc &) {
         return set_error(STRETTO_NO_MEMORY, "%s: no memory for a communicator",
                          meeting.origin.c_str());

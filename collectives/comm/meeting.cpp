@@ -63,21 +63,20 @@ public:
           deadline_(seconds_now() + settings.timeout),
           members_(size_t(meeting.ranks)) {}
     ~Gathering() {
-        if (control_memory_) munmap(control_memory_, Control::bytes(meeting_.ranks));
+        if (control_memory_) munmap(control_memory_, control_bytes());
     }
     Gathering(const Gathering &) = delete;
     Gathering &operator=(const Gathering &) = delete;
 
-    int run(SharedWorld *world) {
+    int run(WorldParts *world) {
         if (int status = prepare()) return explain(status);
         if (int status = meeting_.rank == 0 ? host() : visit()) return explain(status);
-        auto control = static_cast<Control *>(std::exchange(control_memory_, nullptr));
-        uint64_t bytes = Control::bytes(meeting_.ranks);
+        auto state = static_cast<WorldState *>(std::exchange(control_memory_, nullptr));
+        uint64_t bytes = control_bytes();
         world->rank = meeting_.rank;
         world->ranks = meeting_.ranks;
         world->settings = settings_;
-        world->control =
-            std::shared_ptr<Control>(control, [bytes](Control *c) { munmap(c, bytes); });
+        world->state = std::shared_ptr<WorldState>(state, [bytes](WorldState *s) { munmap(s, bytes); });
         uint64_t stride = windows_.stride();
         world->memory =
             std::make_shared<WindowMemory>(windows_.take(), stride, meeting_.rank, meeting_.ranks);
@@ -94,6 +93,9 @@ private:
         std::string text = last_error();
         return set_error_text(status, meeting_.origin + ": " + text);
     }
+
+    // The world's state, and behind it the lines of its ranks.
+    uint64_t control_bytes() const { return WorldState::bytes(meeting_.ranks) + Lines::bytes(meeting_.ranks); }
 
     Member &self() { return members_[size_t(meeting_.rank)]; }
 
@@ -114,7 +116,7 @@ private:
     }
 
     int map_control(const Fd &file) {
-        void *p = mmap(nullptr, Control::bytes(meeting_.ranks), PROT_READ | PROT_WRITE, MAP_SHARED,
+        void *p = mmap(nullptr, control_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
                        file.get(), 0);
         if (p == MAP_FAILED) return set_system_error("mapping the signal lines");
         control_memory_ = p;
@@ -255,14 +257,13 @@ private:
 
         Fd control;
         if (int status = make_memory_file("stretto-control", &control)) return status;
-        if (int status = fix_size(control, Control::bytes(meeting_.ranks))) return status;
+        if (int status = fix_size(control, control_bytes())) return status;
         if (int status = map_control(control)) return status;
-        if (!take_pages(control_memory_, Control::bytes(meeting_.ranks)))
+        if (!take_pages(control_memory_, control_bytes()))
             return set_system_error("memory for the signal lines");
-        auto *c = static_cast<Control *>(control_memory_);
-        c->ranks = meeting_.ranks;
-        c->usable_cores = plan.usable_cores;
-        for (int q = 0; q < meeting_.ranks; q++) c->line(q).epoch.store(settings_.first_epoch);
+        auto *state = static_cast<WorldState *>(control_memory_);
+        state->usable_cores = plan.usable_cores;
+        Lines::make(lines_of_all(*state, meeting_.ranks), meeting_.ranks, settings_.first_epoch);
         if (int status = map_heaps(plan.stride)) return status;
 
         // One rank after the other: the kernel limits how many descriptors may be under way.
@@ -361,7 +362,7 @@ private:
 
 }  // namespace
 
-int meet(const Meeting &meeting, const Settings &settings, SharedWorld *world) {
+int meet(const Meeting &meeting, const Settings &settings, WorldParts *world) {
     return Gathering(meeting, settings).run(world);
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "collectives/base/settings.h"
-#include "collectives/transport/shared_transport.h"
+#include "collectives/transport/lines.h"
 
 namespace stretto::runtime {
 
@@ -18,7 +18,8 @@ struct Meeting {
 
 // Waits for all ranks, settings.timeout seconds at most. On failure every rank that has come gets
 // the same text.
-int meet(const Meeting &meeting, const Settings &settings, SharedWorld *world);
+// The lines of all its ranks are behind the state.
+int meet(const Meeting &meeting, const Settings &settings, WorldParts *world);
 
 // "stretto-" and 32 hexadecimal digits.
 std::string socket_name(const unsigned char token[16]);

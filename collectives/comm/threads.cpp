@@ -1,4 +1,5 @@
-// Ranks that are threads of one process.
+#include "collectives/comm/threads.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -6,27 +7,38 @@
 #include "collectives/base/cores.h"
 #include "collectives/base/error.h"
 #include "collectives/comm/comm.h"
+#include "collectives/transport/loopback.h"
+#include "collectives/transport/message_transport.h"
 #include "collectives/transport/shared_transport.h"
 
 namespace stretto::runtime {
 namespace {
 
-constexpr int most_ranks = 1024;
-
-std::shared_ptr<Control> make_control(int ranks, uint32_t first_epoch) {
-    uint64_t bytes = Control::bytes(ranks);
-    void *memory = aligned_alloc(alignof(Control), bytes);
+// And behind it the lines of all.
+std::shared_ptr<WorldState> make_state(int ranks, uint32_t first_epoch) {
+    uint64_t bytes = WorldState::bytes(ranks) + Lines::bytes(ranks);
+    void *memory = aligned_alloc(alignof(WorldState), bytes);
     if (!memory) throw std::bad_alloc();
     memset(memory, 0, bytes);
-    auto *control = static_cast<Control *>(memory);
-    control->ranks = ranks;
-    control->usable_cores = usable_cores(allowed_cores());
-    for (int q = 0; q < ranks; q++)
-        control->line(q).epoch.store(first_epoch, std::memory_order_relaxed);
-    return std::shared_ptr<Control>(control, free);
+    auto *state = static_cast<WorldState *>(memory);
+    state->usable_cores = usable_cores(allowed_cores());
+    Lines::make(lines_of_all(*state, ranks), ranks, first_epoch);
+    return std::shared_ptr<WorldState>(state, free);
 }
 
 }  // namespace
+
+int make_message_comms(int n, stretto_comm_t **comms) {
+    if (n < 1 || !comms) return set_error(STRETTO_INVALID, "make_message_comms: %d ranks", n);
+    Settings settings;
+    if (int status = read_settings(&settings)) return status;
+    for (auto &network : make_loopback(n)) {
+        auto world = std::make_shared<MessageWorld>(network, settings, false);
+        *comms++ = new stretto_comm_t(std::make_unique<MessageTransport>(world));
+    }
+    return STRETTO_OK;
+}
+
 }  // namespace stretto::runtime
 
 using namespace stretto::runtime;
@@ -42,16 +54,11 @@ extern "C" int stretto_comm_threads(int n, stretto_comm_t **comms) {
     if (int status = read_settings(&settings)) return status;
     int made = 0;
     try {
-        auto control = make_control(n, settings.first_epoch);
+        auto state = make_state(n, settings.first_epoch);
         auto memory = std::make_shared<ThreadMemory>();
         for (; made < n; made++) {
-            SharedWorld world;
-            world.rank = made;
-            world.ranks = n;
-            world.control = control;
-            world.memory = memory;
-            world.settings = settings;
-            comms[made] = new stretto_comm_t(std::make_unique<SharedTransport>(std::move(world)));
+            auto world = std::make_shared<World>(WorldParts{made, n, state, memory, {}, {}, settings});
+            comms[made] = new stretto_comm_t(std::make_unique<SharedTransport>(world, lines_of_all(*state, n)));
         }
     } catch (const std::bad_alloc &) {
         while (made > 0) delete comms[--made];

@@ -37,9 +37,9 @@ public:
     int run(const halide_buffer_t *plan_bytes, Dispatch dispatch, void **argv) {
         std::string error;
         Program *program = cache_.find(plan_bytes, &error);
-        if (!program) return fail_early(STRETTO_BAD_PLAN, "stretto_execute_v1", error);
+        if (!program) return refuse(STRETTO_BAD_PLAN, "stretto_execute_v1", error);
         Instance *instance = bind(*program, argv, &error);
-        if (!instance) return fail_early(STRETTO_INVALID, program->plan.name, error);
+        if (!instance) return refuse(STRETTO_INVALID, program->plan.name, error);
         Execution x{comm_, *program, *instance, dispatch, arena_.reserve(instance->arena_bytes), flights_};
         if (!x.arena && instance->arena_bytes) return no_memory(x, instance->arena_bytes, "scratch");
         // After a failure peers may still be in that call and load what this rank published: nothing of it is touched again.
@@ -67,13 +67,24 @@ private:
     std::vector<int> copies_;  // buffers that this call copies to where peers reach them
     std::vector<uint64_t> copy_offsets_;
 
-    int fail_early(int status, const std::string &name, const std::string &error) {
-        std::string text = name + ": " + error;
-        return t_.ranks() == 1 ? set_error_text(status, text) : t_.fail(status, text.c_str());
+    // Nothing has been stored: where every rank refuses, whatever for, the communicator stays in use.
+    int refuse(int status, const std::string &name, const std::string &error) {
+        const std::string text = name + ": " + error;
+        if (t_.ranks() > 1) {
+            Descriptor d;
+            strncpy(d.name, name.c_str(), sizeof d.name - 1);
+            d.sequence = comm_.sequence - 1;
+            d.refused = status;
+            d.refusal = text.c_str();
+            d.hash = hash_bytes(&d.sequence, sizeof d.sequence, hash_bytes("refused", 7));
+            if (int broken = t_.enter(d, nullptr, 0)) return broken;
+            if (int broken = t_.leave(false)) return broken;
+        }
+        return set_error_text(status, text);
     }
 
     int no_memory(Execution &x, uint64_t bytes, const char *what) {
-        return fail(x, STRETTO_NO_MEMORY, "no memory for " + std::to_string(bytes) + " bytes of " + what);
+        return refuse(STRETTO_NO_MEMORY, x.program.plan.name, "no memory for " + std::to_string(bytes) + " bytes of " + what);
     }
 
     static halide_buffer_t *buffer(void **argv, int argument) {
@@ -163,10 +174,10 @@ private:
 
     int refuse_copy(Execution &x, int argument) {
         bool dense = x.instance.arguments[size_t(argument)].dense();
-        return fail(x, STRETTO_INVALID,
-                    "argument " + x.program.plan.arguments[size_t(argument)]->name +
-                        (dense ? " is not in the heap of stretto_malloc" : " is not dense") +
-                        " and would have to be copied, which STRETTO_REQUIRE_HEAP=1 forbids");
+        return refuse(STRETTO_INVALID, x.program.plan.name,
+                      "argument " + x.program.plan.arguments[size_t(argument)]->name +
+                          (dense ? " is not in the heap of stretto_malloc" : " is not dense") +
+                          " and would have to be copied, which STRETTO_REQUIRE_HEAP=1 forbids");
     }
 
     void copy_in(Execution &x, void **argv) {

@@ -127,23 +127,23 @@ private:
     double *const cancel_until_;
 };
 
-class MpiTransport final : public MessageTransport {
+class MpiNetwork final : public Network {
 public:
-    // Takes over the duplicate.
-    MpiTransport(int rank, int ranks, const Settings &settings, bool spin, MPI_Comm own)
-        : MessageTransport(rank, ranks, settings, spin),
-          comm_(own),
-          piece_(settings.largest_piece) {}
-
-    ~MpiTransport() override {
-        close();
+    // Takes over the communicator.
+    MpiNetwork(MPI_Comm own, uint64_t largest_piece) : comm_(own), largest_piece_(largest_piece) {
+        MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(comm_, &rank_);
+        MPI_Comm_size(comm_, &ranks_);
+    }
+    ~MpiNetwork() override {
         int finalized = 0;
         MPI_Finalized(&finalized);
         // Freeing is collective, and after a failure there may be nobody to do it with.
-        if (!finalized && !is_broken()) MPI_Comm_free(&comm_);
+        if (!finalized && !abandoned_) MPI_Comm_free(&comm_);
     }
 
-protected:
+    int rank() const override { return rank_; }
+    int ranks() const override { return ranks_; }
     Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) override {
         auto *from = const_cast<char *>(static_cast<const char *>(data));
         return new MpiOperation(comm_, peer, true, tag, from, bytes, nullptr, piece(bytes), &cancel_until_);
@@ -153,11 +153,32 @@ protected:
         return new MpiOperation(comm_, peer, false, tag, static_cast<char *>(data), bytes, length, piece(bytes),
                                 &cancel_until_);
     }
+    std::shared_ptr<Network> sub(const std::vector<int> &ranks, uint64_t) override {
+        MPI_Group all, group;
+        MPI_Comm made = MPI_COMM_NULL;
+        int code = MPI_Comm_group(comm_, &all);
+        if (code == MPI_SUCCESS) {
+            code = MPI_Group_incl(all, int(ranks.size()), ranks.data(), &group);
+            MPI_Group_free(&all);
+        }
+        if (code == MPI_SUCCESS) {
+            code = MPI_Comm_create_group(comm_, group, sub_tag, &made);
+            MPI_Group_free(&group);
+        }
+        if (code == MPI_SUCCESS) return std::make_shared<MpiNetwork>(made, largest_piece_);
+        set_mpi_error("MPI_Comm_create_group", code);
+        return nullptr;
+    }
+    void abandon() override { abandoned_ = true; }
 
 private:
-    uint64_t piece(uint64_t bytes) const { return bytes <= fetched_message_bytes ? std::min(eager_bytes, piece_) : piece_; }
+    uint64_t piece(uint64_t bytes) const {
+        return bytes <= fetched_message_bytes ? std::min(eager_bytes, largest_piece_) : largest_piece_;
+    }
     MPI_Comm comm_;
-    const uint64_t piece_;
+    const uint64_t largest_piece_;
+    int rank_ = 0, ranks_ = 1;
+    bool abandoned_ = false;
     double cancel_until_ = 0;
 };
 
@@ -209,15 +230,10 @@ extern "C" int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm) {
     MPI_Comm own;
     code = MPI_Comm_dup(mpi, &own);
     if (code != MPI_SUCCESS) return set_mpi_error("MPI_Comm_dup", code);
-    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-    int rank = 0, ranks = 1;
-    MPI_Comm_rank(own, &rank);
-    MPI_Comm_size(own, &ranks);
+    auto network = std::make_shared<MpiNetwork>(own, settings.largest_piece);
     bool spin = false;
-    if (int failed = cores_suffice(own, &spin)) {
-        MPI_Comm_free(&own);
-        return failed;
-    }
-    *comm = new stretto_comm_t(std::make_unique<MpiTransport>(rank, ranks, settings, spin, own));
+    if (int failed = cores_suffice(own, &spin)) return failed;
+    auto world = std::make_shared<MessageWorld>(std::move(network), settings, spin);
+    *comm = new stretto_comm_t(std::make_unique<MessageTransport>(std::move(world)));
     return STRETTO_OK;
 }

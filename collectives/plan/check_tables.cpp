@@ -14,8 +14,6 @@ private:
         if (p.version != current_version)
             return fail("version", "version",
                         text("is %d, this runtime reads %d", p.version, current_version));
-        size_t published = 0;
-        for (auto &b : p.buffers) published += b->peers;
         return name("name", p.name) && name("schedule", p.schedule, true) && name("target", p.target, true) &&
                count("sizes", p.sizes.size(), max_entries) &&
                count("arguments", p.arguments.size(), max_entries) &&
@@ -23,7 +21,6 @@ private:
                count("scalars", p.scalars.size(), max_entries) &&
                count("requires", p.requires_.size(), max_entries) &&
                count("stages", p.stages.size(), max_entries) &&
-               count("buffers with peers", published, max_published) &&
                ((p.kernels >= 0 && p.kernels <= 1 << 20) ||
                 fail("limit", "kernels", text("is %d, legal are 0 to %d", p.kernels, 1 << 20)));
     }

@@ -11,7 +11,6 @@ constexpr int current_version = 1;
 
 // What a plan may have at most. They bound what a damaged or hostile plan can make the runtime allocate.
 constexpr int max_dimensions = 8;
-constexpr int max_published = 64;  // buffers with `peers`: a transport publishes that many places
 constexpr int max_entries = 4096;  // of any table: arguments, buffers, scalars, stages, ...
 constexpr int max_loads = 1024;    // of one kernel
 constexpr int max_text = 4096;     // bytes of any name or text

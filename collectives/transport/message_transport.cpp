@@ -4,42 +4,38 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "collectives/base/clock.h"
 #include "collectives/base/error.h"
+#include "collectives/base/hash.h"
 #include "collectives/transport/mismatch.h"
 
 namespace stretto::runtime {
 namespace {
 
-enum Tags {
-    enter_tag = most_user_tags,
-    barrier_tag,  // and one a round
-    descriptor_tag = barrier_tag + 32,
-    note_tag
-};
-
-// A network makes progress only while it is asked, and a rank that gives way all the time gets little
-// of a busy machine: so the sleeps are an eighth of the time waited, within limits.
-constexpr int spins = 500, yields = 200;               // tests, 0.1 to 0.3 us each with MPI
-constexpr double longest_yielding = 1e-3;              // seconds
-constexpr long first_sleep = 20, longest_sleep = 500;  // microseconds
-constexpr double note_patience = 1;                    // seconds for a note of failure to be taken
-
-void sleep_in_proportion(double waited) {
-    sleep_microseconds(std::clamp(long(waited * 1e6 / 8), first_sleep, longest_sleep));
-}
+constexpr int spins = 500, yields = 200;   // tests, 0.1 to 0.3 us each with MPI
+constexpr double longest_yielding = 1e-3;  // seconds
 
 }  // namespace
 
-MessageTransport::MessageTransport(int rank, int ranks, const Settings &settings, bool spin)
-    : rank_(rank), ranks_(ranks), settings_(settings), spins_(spin ? spins : 0), peers_(size_t(ranks)) {}
+MessageTransport::MessageTransport(std::shared_ptr<MessageWorld> world)
+    : MessageTransport(world, world->network, all_ranks(world->network->ranks())) {}
 
-void MessageTransport::close() {
+MessageTransport::MessageTransport(std::shared_ptr<MessageWorld> world, std::shared_ptr<Network> network,
+                                   std::vector<int> members)
+    : world_(std::move(world)),
+      network_(std::move(network)),
+      members_(std::move(members)),
+      rank_(network_->rank()),
+      ranks_(network_->ranks()),
+      spins_(world_->spin ? spins : 0),
+      peers_(size_t(ranks_)) {}
+
+MessageTransport::~MessageTransport() {
     drop_all();
-    notes_.clear();
+    if (world_->status()) network_->abandon();
 }
 
 // ---- operations
@@ -61,12 +57,11 @@ void MessageTransport::drop(Operation *op) {
 
 void MessageTransport::drop_all() {
     while (under_way_) drop(under_way_);
-    notice_ = nullptr;
 }
 
 Request MessageTransport::send(int peer, int tag, const void *data, uint64_t bytes) {
-    if (status_) return {};  // progress() reports it
-    Operation *op = track(start_send(peer, tag, data, bytes));
+    if (world_->status()) return {};  // progress() reports it
+    Operation *op = track(network_->start_send(peer, tag, data, bytes));
     if (!op) fail(STRETTO_SYSTEM, std::string(last_error()).c_str());
     return {op};
 }
@@ -76,12 +71,12 @@ Request MessageTransport::receive(int peer, int tag, void *data, uint64_t bytes)
 }
 
 Request MessageTransport::receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) {
-    if (status_) return {};
+    if (world_->status()) return {};
     if (bytes > short_bytes) {
         received_much_ = true;
         if (look_if_late()) return {};
     }
-    Operation *op = track(start_receive(peer, tag, data, bytes, length));
+    Operation *op = track(network_->start_receive(peer, tag, data, bytes, length));
     if (!op) fail(STRETTO_SYSTEM, std::string(last_error()).c_str());
     return {op};
 }
@@ -117,13 +112,13 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
     double since = 0;
     for (int round = 0;; round++) {
         bool done = true;
-        if (!status_ && test_all(requests, count, &done)) {
+        if (!world_->status() && test_all(requests, count, &done)) {
             since = 0;
             round = 0;
         }
         // Looking for notes costs as much as a test: not in every round of a short wait.
-        if (!status_ && !done && (!wait || (round & 63) == 63)) poll();
-        if (status_) {
+        if (!world_->status() && !done && (!wait || (round & 63) == 63)) poll();
+        if (world_->status()) {
             for (int i = 0; i < count; i++) requests[i].impl = nullptr;  // dropped with all others
             return broken();
         }
@@ -136,7 +131,7 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
             continue;
         }
         poll();
-        if (!status_ && now - since > settings_.timeout) {
+        if (!world_->status() && now - since > world_->settings.timeout) {
             std::vector<int> late = late_peers(requests, count);
             if (late.empty()) continue;  // all came while this rank slept
             report(STRETTO_TIMEOUT, late_text(late));
@@ -159,7 +154,7 @@ std::vector<int> MessageTransport::late_peers(const Request *requests, int count
 // "rank 1 has not answered within 5 s (STRETTO_TIMEOUT); rank 0 waits in call 3 (adam)"
 std::string MessageTransport::late_text(const std::vector<int> &late) const {
     char seconds[32];
-    snprintf(seconds, sizeof seconds, "%g s", settings_.timeout);
+    snprintf(seconds, sizeof seconds, "%g s", world_->settings.timeout);
     return rank_list(late) + (late.size() == 1 ? " has" : " have") + " not answered within " +
            seconds + " (STRETTO_TIMEOUT); rank " + std::to_string(rank_) + " waits" +
            (inside_ ? " in " + place_in_call() : "");
@@ -174,7 +169,7 @@ int MessageTransport::exchange(int to, int from, int tag, const void *out, void 
 }
 
 void *MessageTransport::carry(int peer, uint64_t bytes) {
-    if (status_) return nullptr;  // the last may still be on its way
+    if (world_->status()) return nullptr;  // the last may still be on its way
     peers_[size_t(peer)].carry_bytes = bytes;
     return peers_[size_t(peer)].told.carried;
 }
@@ -187,7 +182,7 @@ const void *MessageTransport::carried(int peer, uint64_t bytes) const {
 // Each tells each, as stages send each other their operands: so those can go with it, and nobody hears of a third rank only
 // when a second one has run. No message is longer than there is room for, whatever ranks disagree on.
 int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
-    if (status_) return broken();
+    if (world_->status()) return broken();
     if (int status = look_if_late()) return status;
     descriptor_ = descriptor;
     barriers_ = 0;
@@ -206,11 +201,11 @@ int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
         Peer &p = peers_[size_t(q)];
         telling_.push_back(receive(q, enter_tag, &p.heard.hash, short_bytes, &p.heard_bytes));
     }
-    return status_ ? broken() : STRETTO_OK;
+    return world_->status() ? broken() : STRETTO_OK;
 }
 
 int MessageTransport::agree() {
-    if (agreed_) return status_ ? broken() : STRETTO_OK;
+    if (agreed_) return world_->status() ? broken() : STRETTO_OK;
     if (int status = progress(telling_.data(), int(telling_.size()), true)) return status;
     agreed_ = true;
     for (int q = 0; q < ranks_; q++)
@@ -218,23 +213,38 @@ int MessageTransport::agree() {
     return STRETTO_OK;
 }
 
-// Everybody is here and knows that descriptors differ: all exchange them and build the same text.
-int MessageTransport::mismatch() {
-    const Descriptor &mine = descriptor_;
-    std::vector<Descriptor> all(static_cast<size_t>(ranks_));
+template <typename T>
+int MessageTransport::gather(const std::vector<int> &ranks, int tag, const T &mine, std::vector<T> *all) {
+    all->assign(ranks.size(), mine);
     std::vector<Request> requests;
-    all[size_t(rank_)] = mine;
-    for (int q = 0; q < ranks_; q++) {
-        if (q != rank_)
-            requests.push_back(receive(q, descriptor_tag, &all[size_t(q)], sizeof(Descriptor)));
-    }
-    for (int q = 0; q < ranks_; q++) {
-        if (q != rank_) requests.push_back(send(q, descriptor_tag, &mine, sizeof(Descriptor)));
-    }
-    if (int status = progress(requests.data(), int(requests.size()), true)) return status;
+    for (size_t i = 0; i < ranks.size(); i++)
+        if (ranks[i] != rank_) requests.push_back(receive(ranks[i], tag, &(*all)[i], sizeof(T)));
+    for (int q : ranks)
+        if (q != rank_) requests.push_back(send(q, tag, &mine, sizeof(T)));
+    return progress(requests.data(), int(requests.size()), true);
+}
+
+// Everybody is here and knows that descriptors differ, or that somebody refuses: all exchange them and build the same text.
+int MessageTransport::mismatch() {
+    struct Card {
+        Descriptor descriptor;
+        char refusal[1024];
+    } mine = {descriptor_, ""};
+    if (descriptor_.refusal) snprintf(mine.refusal, sizeof mine.refusal, "%s", descriptor_.refusal);
+    std::vector<Card> all;
+    if (int status = gather(all_ranks(ranks_), descriptor_tag, mine, &all)) return status;
     std::vector<const Descriptor *> pointers;
-    for (const Descriptor &d : all) pointers.push_back(&d);
-    return break_with(STRETTO_MISMATCH, mismatch_text(pointers, mine.names));
+    for (const Card &c : all) pointers.push_back(&c.descriptor);
+    int status = STRETTO_MISMATCH;
+    std::string text;
+    for (int q = ranks_; q-- > 0;) {
+        if (!pointers[size_t(q)]->refused) continue;
+        status = pointers[size_t(q)]->refused;
+        text = "rank " + std::to_string(q) + " failed: " + all[size_t(q)].refusal;
+    }
+    if (text.empty()) text = mismatch_text(pointers, descriptor_.names);
+    drop_all();
+    return ranks_ == world_->network->ranks() ? world_->break_with(status, text) : report(status, text);
 }
 
 int MessageTransport::barrier() {
@@ -267,49 +277,10 @@ int MessageTransport::fail(int status, const char *text) {
                               (inside_ ? " in " + place_in_call() : "") + ": " + text);
 }
 
+// Receives are given up before anybody is told, as their buffers are the caller's from now on.
 int MessageTransport::report(int status, const std::string &text) {
-    if (status_) return broken();
-    // Receives are given up before anybody is told, as their buffers are the caller's from now on.
     drop_all();
-    outgoing_->status = status;
-    snprintf(outgoing_->text, sizeof outgoing_->text, "%s", text.c_str());
-    for (int q = 0; q < ranks_; q++) {
-        if (q == rank_) continue;
-        if (Operation *op = start_send(q, note_tag, outgoing_.get(), sizeof(Note)))
-            notes_.emplace_back(op);
-    }
-    // A network that does not buffer needs this rank's help until a note is taken; who takes none
-    // now finds it later. Others may have failed at the same time and wait alike: their notes are
-    // taken, too.
-    std::unique_ptr<Operation> others;
-    auto taken = [](const std::unique_ptr<Operation> &op) {
-        return op->test() != Operation::Pending;
-    };
-    for (double begin = seconds_now(); seconds_now() - begin < note_patience;) {
-        if (!others || taken(others))
-            others.reset(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note), nullptr));
-        notes_.erase(std::remove_if(notes_.begin(), notes_.end(), taken), notes_.end());
-        if (notes_.empty()) break;
-        sleep_in_proportion(seconds_now() - begin);
-    }
-    others.reset();
-    return break_with(status, text);
-}
-
-int MessageTransport::poll() {
-    if (status_) return broken();
-    if (ranks_ == 1) return STRETTO_OK;
-    if (!notice_) {
-        notice_ = track(start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note), nullptr));
-        if (!notice_) return break_with(STRETTO_SYSTEM, last_error());
-    }
-    switch (notice_->test()) {
-    case Operation::Pending: return STRETTO_OK;
-    case Operation::Failed: return break_with(STRETTO_SYSTEM, last_error());
-    case Operation::Done: break;
-    }
-    incoming_->text[sizeof incoming_->text - 1] = 0;
-    return break_with(incoming_->status, incoming_->text);
+    return world_->report(status, text + numbering_text(members_, world_->network->ranks()));
 }
 
 // Who has been away for long, in a kernel or between calls, finds what the others told it, though they may have given up
@@ -317,7 +288,7 @@ int MessageTransport::poll() {
 int MessageTransport::look_if_late() {
     const double now = rough_seconds_now(), away = now - looked_;
     looked_ = now;
-    return away > settings_.timeout / 4 ? look_for_notes(8) : STRETTO_OK;
+    return away > world_->settings.timeout / 4 ? look_for_notes(8) : STRETTO_OK;
 }
 
 // More than once, as other messages may be in front of a note.
@@ -327,15 +298,34 @@ int MessageTransport::look_for_notes(int times) {
     return status;
 }
 
-int MessageTransport::break_with(int status, const std::string &text) {
-    if (!status_) {
-        status_ = status;
-        text_ = text;
-        drop_all();
-    }
-    return broken();
+int MessageTransport::broken() {
+    drop_all();
+    return world_->broken();
 }
 
-int MessageTransport::broken() { return set_error_text(status_, text_); }
+// ---- a communicator of some of its ranks
+
+int MessageTransport::sub(const std::vector<int> &ranks, std::unique_ptr<Transport> *made) {
+    if (world_->status()) return broken();
+    struct Card {
+        uint64_t list, context;
+    };
+    const uint64_t number[2] = {world_->made++, uint64_t(members_[size_t(rank_)])};
+    const Card mine = {hash_bytes(ranks.data(), ranks.size() * sizeof(int)), hash_bytes(number, sizeof number)};
+    std::vector<Card> all;
+    if (int status = gather(ranks, sub_tag, mine, &all)) return status;
+    for (size_t i = 0; i < ranks.size(); i++) {
+        if (all[i].list == mine.list) continue;
+        return report(STRETTO_MISMATCH, "ranks differ in the communicator that they make: rank " +
+                                            std::to_string(ranks[i]) + " makes one of others than rank " +
+                                            std::to_string(rank_) + ", or in another order");
+    }
+    std::shared_ptr<Network> network = network_->sub(ranks, all[0].context);
+    if (!network) return fail(STRETTO_SYSTEM, std::string(last_error()).c_str());
+    std::vector<int> members;
+    for (int r : ranks) members.push_back(members_[size_t(r)]);
+    made->reset(new MessageTransport(world_, std::move(network), std::move(members)));
+    return STRETTO_OK;
+}
 
 }  // namespace stretto::runtime

@@ -1,80 +1,61 @@
-// The transport of ranks that exchange messages: agreement, deadlines and failure over any network
-// that can send and receive. MPI is one (stretto_mpi), threads that copy another (loopback.h).
+// The transport of ranks that exchange messages over a network: agreement, deadlines and failure. Its ranks are some of a
+// world's, or all, in any order.
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <stretto/runtime.h>
 #include "collectives/base/clock.h"
-#include "collectives/base/settings.h"
 #include "collectives/base/tuning.h"
-#include "collectives/memory/memory.h"
+#include "collectives/transport/message_world.h"
+#include "collectives/transport/network.h"
 #include "collectives/transport/transport.h"
 
 namespace stretto::runtime {
 
-constexpr int any_peer = -1;
-constexpr int most_user_tags = 16384;  // algorithms use tags below; MPI promises at least 32767
-
-// A send or receive under way.
-class Operation {
-public:
-    explicit Operation(int peer, bool sends) : peer(peer), sends(sends) {}
-    // Ends it, done or not: afterwards nobody writes into a receive's buffer.
-    virtual ~Operation() = default;
-    enum State { Pending,
-                 Done,
-                 Failed };
-    virtual State test() = 0;
-
-    const int peer;
-    const bool sends;
-    Operation *next = nullptr, **link = nullptr;  // of all of a transport that are under way
+// Algorithms use tags below; MPI promises at least 32767.
+constexpr int most_user_tags = 16384;
+enum OwnTags {
+    enter_tag = most_user_tags,
+    barrier_tag,  // and one a round
+    descriptor_tag = barrier_tag + 32,
+    sub_tag,
+    note_tag
 };
 
-class MessageTransport : public Transport {
+// A message whose length its receiver does not know is no longer.
+constexpr uint64_t short_bytes = carried_message_bytes + sizeof(uint64_t);
+
+class MessageTransport final : public Transport {
 public:
-    int rank() const final { return rank_; }
-    int ranks() const final { return ranks_; }
-    bool shared() const final { return false; }
-    bool reachable(const void *, uint64_t bytes) const final { return bytes == 0; }
-    int enter(const Descriptor &, const Place *, int count) final;
-    void *at(int, int) const final { return nullptr; }
-    void *carry(int peer, uint64_t bytes) final;
-    const void *carried(int peer, uint64_t bytes) const final;
-    int agree() final;
-    int barrier() final;
-    int leave(bool wait) final;
-    void *allocate(uint64_t bytes, uint64_t align) final { return memory_.allocate(bytes, align); }
-    void release(void *data) final { memory_.release(data); }
-    bool owns(const void *data) const final { return memory_.owns(data); }
-    Request send(int peer, int tag, const void *data, uint64_t bytes) final;
-    Request receive(int peer, int tag, void *data, uint64_t bytes) final;
-    int progress(Request *requests, int count, bool wait) final;
-    int fail(int status, const char *text) final;
-    int poll() final;
+    // Of all ranks of the world.
+    explicit MessageTransport(std::shared_ptr<MessageWorld> world);
+    ~MessageTransport() override;
 
-protected:
-    // spin: every rank of this host has a core of its own, so waiting need not give it away.
-    MessageTransport(int rank, int ranks, const Settings &settings, bool spin);
-
-    // What a network provides. Null: it failed, with the text set. peer may be any_peer in start_receive. What comes has to be
-    // of that length; with `length` it may be shorter, at most short_bytes, and *length says how long it is.
-    static constexpr uint64_t short_bytes = carried_message_bytes + sizeof(uint64_t);
-    virtual Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) = 0;
-    virtual Operation *start_receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) = 0;
-
-    // To be called first in a destructor, while the network is there.
-    void close();
-    bool is_broken() const { return status_ != 0; }
+    int rank() const override { return rank_; }
+    int ranks() const override { return ranks_; }
+    bool shared() const override { return false; }
+    bool reachable(const void *, uint64_t bytes) const override { return bytes == 0; }
+    int enter(const Descriptor &, const Place *, int count) override;
+    void *at(int, int) const override { return nullptr; }
+    void *carry(int peer, uint64_t bytes) override;
+    const void *carried(int peer, uint64_t bytes) const override;
+    int agree() override;
+    int barrier() override;
+    int leave(bool wait) override;
+    int sub(const std::vector<int> &ranks, std::unique_ptr<Transport> *made) override;
+    void *allocate(uint64_t bytes, uint64_t align) override { return world_->memory.allocate(bytes, align); }
+    void release(void *data) override { world_->memory.release(data); }
+    bool owns(const void *data) const override { return world_->memory.owns(data); }
+    Request send(int peer, int tag, const void *data, uint64_t bytes) override;
+    Request receive(int peer, int tag, void *data, uint64_t bytes) override;
+    int progress(Request *requests, int count, bool wait) override;
+    int fail(int status, const char *text) override;
+    int poll() override { return world_->poll() ? broken() : STRETTO_OK; }
 
 private:
-    // The first failure as the other ranks learn of it.
-    struct Note {
-        int32_t status;
-        char text[1020];
-    };
-
     // What ranks tell each other as they enter, and what goes with it.
     struct alignas(64) Enter {
         uint64_t unused[7], hash;  // so that what follows is aligned
@@ -85,33 +66,32 @@ private:
         uint64_t carry_bytes = 0, heard_bytes = 0;  // heard_bytes with the hash
     };
 
+    // members: ranks of the world, in order.
+    MessageTransport(std::shared_ptr<MessageWorld> world, std::shared_ptr<Network> network, std::vector<int> members);
+
     Operation *track(Operation *);
     Request receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length);
     void drop(Operation *);
     void drop_all();
     bool test_all(Request *requests, int count, bool *done);
     int exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes);
+    // Everybody's, in rank order, among the ranks listed.
+    template <typename T>
+    int gather(const std::vector<int> &ranks, int tag, const T &mine, std::vector<T> *all);
     int mismatch();
     int report(int status, const std::string &text);
     int look_if_late();
     int look_for_notes(int times);
-    int break_with(int status, const std::string &text);
     int broken();
     std::string place_in_call() const;
     std::vector<int> late_peers(const Request *requests, int count) const;
     std::string late_text(const std::vector<int> &late) const;
 
-    const int rank_, ranks_;
-    const Settings settings_;
-    const int spins_;
-    ThreadMemory memory_;
+    const std::shared_ptr<MessageWorld> world_;
+    const std::shared_ptr<Network> network_;
+    const std::vector<int> members_;
+    const int rank_, ranks_, spins_;
     Operation *under_way_ = nullptr;
-    Operation *notice_ = nullptr;  // the receive of a peer's note
-    std::unique_ptr<Note> incoming_ = std::make_unique<Note>(),
-                          outgoing_ = std::make_unique<Note>();
-    std::vector<std::unique_ptr<Operation>> notes_;  // this rank's, not yet taken
-    int status_ = 0;                                 // of the first failure
-    std::string text_;
     bool inside_ = false;    // between enter and leave
     Descriptor descriptor_;  // of the call under way
     std::vector<Peer> peers_;

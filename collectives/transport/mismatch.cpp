@@ -1,9 +1,11 @@
 #include "collectives/transport/mismatch.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 namespace stretto::runtime {
@@ -83,6 +85,17 @@ std::string name_of(const Descriptor &d) {
 std::string place_text(const Descriptor &call, int barriers) {
     std::string text = "call " + std::to_string(call.sequence) + " (" + name_of(call) + ")";
     return barriers ? text + ", barrier " + std::to_string(barriers) : text;
+}
+
+std::string numbering_text(const std::vector<int> &members, int world_ranks) {
+    bool all = int(members.size()) == world_ranks && std::is_sorted(members.begin(), members.end());
+    return all ? "" : " (in a communicator of the world's " + rank_list(members) + ")";
+}
+
+std::vector<int> all_ranks(int ranks) {
+    std::vector<int> list(static_cast<size_t>(ranks));
+    std::iota(list.begin(), list.end(), 0);
+    return list;
 }
 
 std::string rank_list(const std::vector<int> &ranks) {

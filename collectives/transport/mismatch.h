@@ -16,7 +16,14 @@ std::string mismatch_text(const std::vector<const Descriptor *> &ranks, const Ca
 // "call 3 (adam)", "call 3 (adam), barrier 1": where in a call a rank is.
 std::string place_text(const Descriptor &call, int barriers);
 
+// What a text about ranks needs where they are not all of the world, in order: " (in a communicator of the world's ranks
+// 4, 0, 1)"; else empty.
+std::string numbering_text(const std::vector<int> &members, int world_ranks);
+
 // "rank 2", "ranks 0, 2-3".
 std::string rank_list(const std::vector<int> &ranks);
+
+// 0, 1, ...
+std::vector<int> all_ranks(int ranks);
 
 }  // namespace stretto::runtime

@@ -5,10 +5,13 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <climits>
+#include <cstdio>
 
 #include "collectives/base/clock.h"
 #include "collectives/base/error.h"
+#include "collectives/transport/mismatch.h"
 
 namespace stretto::runtime {
 namespace {
@@ -47,96 +50,116 @@ void pause() {
 
 }  // namespace
 
-SharedTransport::SharedTransport(SharedWorld world)
+SharedTransport::SharedTransport(std::shared_ptr<World> world, Lines *lines)
+    : SharedTransport(world, lines, all_ranks(world->ranks()), false) {}
+
+SharedTransport::SharedTransport(std::shared_ptr<World> world, Lines *lines, std::vector<int> members,
+                                 bool lines_on_heap)
     : world_(std::move(world)),
-      control_(*world_.control),
-      lines_(&control_.line(0)),
-      pages_(&control_.page(0)),
-      own_core_(world_.ranks <= control_.usable_cores),
-      epoch_(world_.settings.first_epoch),
-      enters_(world_.settings.first_epoch) {
-    for (int q = 0; q < world_.ranks; q++) windows_.push_back(world_.memory->window(q));
+      members_(std::move(members)),
+      rank_(int(std::find(members_.begin(), members_.end(), world_->rank()) - members_.begin())),
+      ranks_(int(members_.size())),
+      lines_(*lines),
+      lines_on_heap_(lines_on_heap),
+      line_(&lines->line(0)),
+      page_(&lines->page(0)),
+      use_(std::make_shared<Use>(page(rank_))),
+      epoch_(world_->settings().first_epoch),
+      enters_(epoch_) {
+    for (int q : members_) windows_.push_back(world_->memory().window(q));
 }
 
+// What peers may still read is given back when they are gone.
 SharedTransport::~SharedTransport() {
     page(rank()).inside.store(0, std::memory_order_seq_cst);
     page(rank()).gone.store(1, std::memory_order_seq_cst);
     wake(line(rank()).epoch);
-}
-
-bool SharedTransport::reachable(const void *data, uint64_t bytes) const {
-    return bytes == 0 || world_.memory->reachable(data, bytes);
+    auto one_without = [world = world_.get(), lines = &lines_, members = members_](std::atomic<uint32_t> Page::*flag) {
+        for (size_t q = 0; q < members.size(); q++)
+            if (!(lines->page(int(q)).*flag).load(std::memory_order_acquire) && !world->ended(members[q])) return true;
+        return false;
+    };
+    for (Table &table : tables_)
+        if (table.values)
+            world_->release_when_unused(table.values, [one_without, use = use_] { return one_without(&Page::gone); });
+    use_.reset();
+    if (lines_on_heap_ && rank() == 0)
+        world_->release_when_unused(&lines_, [one_without] { return one_without(&Page::done); });
 }
 
 int SharedTransport::enter(const Descriptor &descriptor, const Place *places, int count) {
-    if (aborted()) return broken();
-    if (count < 0 || count > max_places) {
-        return fail(STRETTO_INVALID, "more than 64 buffers in one call can be reached by peers");
-    }
-    // A peer may still read what the last enter published, but nothing older: it signalled this
-    // rank's last enter after it was done with the one before. Hence two of everything, in turn.
+    if (world_->aborted()) return broken();
+    // A peer may still read what the last enter published, but nothing older: it signalled this rank's last enter after it
+    // was done with the one before. Hence two of everything, in turn.
     parity_ = int(enters_++ & 1);
-    count_ = count;
     barriers_ = 0;
-    Line &mine = line(rank());
-    Page &details = page(rank());
-    details.descriptor[parity_] = descriptor;
-    details.count[parity_] = count;
-    mine.hash[parity_] = descriptor.hash;
-    for (int i = 0; i < count; i++) {
-        const char *data = static_cast<const char *>(places[i].data);
-        uint64_t value = no_place;
-        if (data && places[i].bytes) {
-            if (!world_.memory->reachable(data, places[i].bytes)) {
-                return fail(
-                    STRETTO_INVALID,
-                    "a buffer that peers are to reach is not in the heap of stretto_malloc");
-            }
-            value = uint64_t(data) - uint64_t(windows_[rank()]);
-        }
-        (i < near_places ? mine.place[parity_] : details.place[parity_])[i] = value;
-        details.bytes[parity_][i] = value == no_place ? 0 : places[i].bytes;
-    }
-    // Seen by whoever sees the signal: from there on this rank has to be waited for before its
-    // peers give up their memory.
-    details.inside.store(1, std::memory_order_relaxed);
+    Page &mine = page(rank());
+    mine.descriptor[parity_] = descriptor;
+    if (descriptor.refusal) snprintf(mine.refusal, sizeof mine.refusal, "%s", descriptor.refusal);
+    line(rank()).hash[parity_] = descriptor.hash;
+    if (int status = publish(places, count)) return status;
+    // Seen by whoever sees the signal: from there on this rank has to be waited for before its peers give up their memory.
+    mine.inside.store(1, std::memory_order_relaxed);
     signal();
+    // A failure that came first is seen before any memory of a peer is touched: that peer may have left because of it.
+    if (int status = wait_for_all()) return status;
     bool same = true;
-    for (int i = 1, q = rank(); i < ranks(); i++) {
-        if (++q == ranks()) q = 0;
-        if (!here(q)) {
-            if (int status = wait(q)) return status;
-        }
-        same &= line(q).hash[parity_] == descriptor.hash;
-    }
-    // A failure that came first must be seen before any memory of a peer is touched: that peer may
-    // have left because of it.
-    if (aborted()) return broken();
+    for (int q = 0; q < ranks(); q++) same &= line(q).hash[parity_] == descriptor.hash;
     return same ? STRETTO_OK : mismatch();
+}
+
+// The address table of the call: its beginning in the line, the rest where peers reach it.
+int SharedTransport::publish(const Place *places, int count) {
+    count_ = count;
+    published_[parity_].assign(places, places + count);
+    Table &table = tables_[parity_];
+    if (count - near_places > table.room) {
+        if (table.values) world_->release(table.values);
+        table = {};
+        void *memory = world_->allocate(uint64_t(count) * sizeof(uint64_t), 64);
+        if (!memory) return fail(STRETTO_NO_MEMORY, std::string(last_error()).c_str());
+        table = {static_cast<uint64_t *>(memory), count};
+        page(rank()).table[parity_] = value_of(memory);
+    }
+    for (int i = 0; i < count; i++) {
+        uint64_t value = no_place;
+        if (places[i].data && places[i].bytes) {
+            if (!world_->memory().reachable(places[i].data, places[i].bytes))
+                return fail(STRETTO_INVALID, "a buffer that peers are to reach is not in the heap of stretto_malloc");
+            value = value_of(places[i].data);
+        }
+        (i < near_places ? line(rank()).place[parity_][i] : table.values[i - near_places]) = value;
+    }
+    return STRETTO_OK;
 }
 
 void *SharedTransport::at(int peer, int place) const {
     if (place < 0 || place >= count_) return nullptr;
-    uint64_t value =
-        (place < near_places ? line(peer).place[parity_] : page(peer).place[parity_])[place];
-    return value == no_place ? nullptr : reinterpret_cast<void *>(uint64_t(windows_[peer]) + value);
+    uint64_t value = place < near_places
+                         ? line(peer).place[parity_][place]
+                         : reinterpret_cast<uint64_t *>(address(peer, page(peer).table[parity_]))[place - near_places];
+    return value == no_place ? nullptr : address(peer, value);
 }
 
 int SharedTransport::barrier() {
     barriers_++;
     signal();
-    for (int i = 1, q = rank(); i < ranks(); i++) {
-        if (++q == ranks()) q = 0;
-        if (here(q)) continue;
-        if (int status = wait(q)) return status;
-    }
-    return aborted() ? broken() : STRETTO_OK;
+    return wait_for_all();
 }
 
 int SharedTransport::leave(bool wait) {
     int status = wait ? barrier() : STRETTO_OK;
     page(rank()).inside.store(0, std::memory_order_release);
     return status;
+}
+
+int SharedTransport::wait_for_all() {
+    for (int i = 1, q = rank(); i < ranks(); i++) {
+        if (++q == ranks()) q = 0;
+        if (here(q)) continue;
+        if (int status = wait(q)) return status;
+    }
+    return world_->aborted() ? broken() : STRETTO_OK;
 }
 
 // The exchange is a full barrier: it orders the signal before the look at `sleepers`, as a waiter
@@ -152,33 +175,28 @@ void SharedTransport::signal() {
 int SharedTransport::wait(int peer) {
     Line &theirs = line(peer);
     const uint32_t core = theirs.core.load(std::memory_order_relaxed);
-    const bool shared = core && core == this_core();
-    for (int i = 1; own_core_ && !shared && i <= spins; i++) {
+    const bool shared = core && core == this_core(), own_core = world_->cores_for_all();
+    for (int i = 1; own_core && !shared && i <= spins; i++) {
         if (here(peer)) return STRETTO_OK;
-        if (i % 64 == 0 && aborted()) return broken();
+        if (i % 64 == 0 && world_->aborted()) return broken();
         pause();
     }
     double since = seconds_now();
-    for (int i = 0; own_core_ || i < yields_without_a_core; i++) {
+    for (int i = 0; own_core || i < yields_without_a_core; i++) {
         if (here(peer)) return STRETTO_OK;
-        if (aborted()) return broken();
+        if (world_->aborted()) return broken();
         sched_yield();
         if (seconds_now() - since > longest_yielding) break;
     }
     for (;;) {
         theirs.sleepers.fetch_add(1, std::memory_order_seq_cst);
         uint32_t seen = theirs.epoch.load(std::memory_order_seq_cst);
-        if (!reached(seen, epoch_) && !aborted()) sleep_on(theirs.epoch, seen);
+        if (!reached(seen, epoch_) && !world_->aborted()) sleep_on(theirs.epoch, seen);
         theirs.sleepers.fetch_sub(1, std::memory_order_seq_cst);
         if (here(peer)) return STRETTO_OK;
-        if (aborted()) return broken();
+        if (world_->aborted()) return broken();
         if (int status = check_peers(since)) return status;
     }
-}
-
-void *SharedTransport::allocate(uint64_t bytes, uint64_t align) {
-    drain_quarantine();
-    return world_.memory->allocate(bytes, align);
 }
 
 Request SharedTransport::send(int, int, const void *, uint64_t) { return Request{this}; }

@@ -1,12 +1,11 @@
-// The transport of ranks that share memory, threads and processes alike: signal lines, waiting,
-// failure.
+// The transport of ranks that share memory, threads and processes alike: signal lines, waiting, failure. Its ranks are some
+// of a world's, or all, in any order.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include <stretto/runtime.h>
 #include "collectives/transport/lines.h"
 #include "collectives/transport/transport.h"
 #include "collectives/world/world.h"
@@ -15,13 +14,16 @@ namespace stretto::runtime {
 
 class SharedTransport final : public Transport {
 public:
-    explicit SharedTransport(SharedWorld world);
+    // Of all ranks of a world; their lines live as long as the world.
+    SharedTransport(std::shared_ptr<World> world, Lines *lines);
     ~SharedTransport() override;
 
-    int rank() const override { return world_.rank; }
-    int ranks() const override { return world_.ranks; }
+    int rank() const override { return rank_; }
+    int ranks() const override { return ranks_; }
     bool shared() const override { return true; }
-    bool reachable(const void *data, uint64_t bytes) const override;
+    bool reachable(const void *data, uint64_t bytes) const override {
+        return bytes == 0 || world_->memory().reachable(data, bytes);
+    }
     int enter(const Descriptor &, const Place *, int count) override;
     void *at(int peer, int place) const override;
     int agree() override { return 0; }
@@ -29,9 +31,10 @@ public:
     const void *carried(int peer, uint64_t bytes) const override { return operands(peer, parity_, bytes); }
     int barrier() override;
     int leave(bool wait) override;
-    void *allocate(uint64_t bytes, uint64_t align) override;
-    void release(void *) override;
-    bool owns(const void *data) const override { return world_.memory->owns(data); }
+    int sub(const std::vector<int> &ranks, std::unique_ptr<Transport> *made) override;
+    void *allocate(uint64_t bytes, uint64_t align) override { return world_->allocate(bytes, align); }
+    void release(void *data) override { world_->release(data); }
+    bool owns(const void *data) const override { return world_->memory().owns(data); }
 
     // Ranks that share memory exchange none: progress() refuses such a request.
     Request send(int peer, int tag, const void *data, uint64_t bytes) override;
@@ -39,50 +42,66 @@ public:
     int progress(Request *requests, int count, bool wait) override;
 
     int fail(int status, const char *text) override;
-    int poll() override;
+    int poll() override { return world_->aborted() ? broken() : STRETTO_OK; }
 
 private:
-    Line &line(int rank) const { return lines_[rank]; }
-    Page &page(int rank) const { return pages_[rank]; }
+    // Who still reads the lines: they are given back when nobody does.
+    struct Use {
+        explicit Use(Page &page) : page(page) {}
+        ~Use() { page.done.store(1, std::memory_order_release); }
+        Page &page;
+    };
+
+    // members: ranks of the world, in order.
+    SharedTransport(std::shared_ptr<World> world, Lines *lines, std::vector<int> members, bool lines_on_heap);
+
+    Line &line(int rank) const { return line_[rank]; }
+    Page &page(int rank) const { return page_[rank]; }
     // The places of a line are free when no buffer is published.
     void *operands(int peer, int parity, uint64_t bytes) const {
         Line &l = line(peer);
-        return bytes <= sizeof l.place[0] ? static_cast<void *>(l.place[parity])
-                                          : control_.operands(peer).bytes[parity];
+        return bytes <= sizeof l.place[0] ? static_cast<void *>(l.place[parity]) : lines_.operands(peer).bytes[parity];
     }
-    bool aborted() const { return control_.abort.load(std::memory_order_seq_cst) != 0; }
-    bool here(int peer) const {
-        return reached(line(peer).epoch.load(std::memory_order_acquire), epoch_);
-    }
+    bool here(int peer) const { return reached(line(peer).epoch.load(std::memory_order_acquire), epoch_); }
+    uint64_t value_of(const void *data) const { return uint64_t(data) - uint64_t(windows_[size_t(rank_)]); }
+    char *address(int peer, uint64_t value) const { return windows_[size_t(peer)] + value; }
 
+    int publish(const Place *places, int count);
     void signal();
     int wait(int peer);
+    int wait_for_all();
     int check_peers(double since);
-    bool ended(int peer) const;
-    bool may_touch(int peer) const;
+    bool is_lost(int peer) const;
+    int report_lost(int peer, const std::string &waiting);
+    std::string late_text(const std::vector<int> &late, const std::string &waiting) const;
+    void propose(const std::vector<int> &ranks, uint64_t hash, uint64_t lines);
+    int wait_for_proposals(const std::vector<int> &ranks, uint64_t hash);
+    int compare_proposal(int peer, uint64_t hash, bool *same);
     std::string place_in_call() const;
     int mismatch();
     int report(int status, const std::string &text);
     int broken();
     std::vector<int> settle();
     void hold_places(const std::vector<int> &stuck);
-    void drain_quarantine();
 
-    SharedWorld world_;
-    Control &control_;
-    Line *const lines_;
-    Page *const pages_;
-    const bool own_core_;  // there are cores for all ranks
+    std::shared_ptr<World> world_;
+    const std::vector<int> members_;
+    const int rank_, ranks_;
+    Lines &lines_;
+    const bool lines_on_heap_;
+    Line *const line_;
+    Page *const page_;
+    std::shared_ptr<Use> use_;
     uint32_t epoch_, enters_;
     int parity_ = 0, count_ = 0, barriers_ = 0;
     std::vector<char *> windows_;
 
-    // Memory that a stopped peer may still write to: not to be given out again before it has
-    // acknowledged.
-    std::mutex quarantine_;
-    std::vector<int> stuck_;
-    std::vector<std::pair<uintptr_t, uintptr_t>> held_;  // begin, end of the failed call's places
-    std::vector<void *> deferred_;                       // released by the caller meanwhile
+    // What this rank published, by parity: peers may still read what the last enter did, but nothing older.
+    std::vector<Place> published_[2];
+    struct Table {
+        uint64_t *values = nullptr;
+        int room = 0;
+    } tables_[2];
 };
 
 }  // namespace stretto::runtime

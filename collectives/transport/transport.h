@@ -3,7 +3,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace stretto::runtime {
 
@@ -29,6 +31,8 @@ struct Descriptor {
     uint32_t mxcsr = 0;                // flush-to-zero and rounding bits
     char name[64] = {};                // of the program
     const CallNames *names = nullptr;  // of use to its own rank only; not compared; null: they have none
+    int32_t refused = 0;               // a status: this rank refuses the call, and says why
+    const char *refusal = nullptr;     // the text; its own rank's pointer
 };
 
 // A place that peers may load from or store to between enter and the last barrier of a call.
@@ -36,8 +40,6 @@ struct Place {
     void *data;
     uint64_t bytes;
 };
-
-constexpr int max_places = 64;  // a call may publish that many buffers
 
 struct Request {
     void *impl = nullptr;
@@ -55,8 +57,9 @@ public:
     virtual bool shared() const = 0;
     // May peers reach this memory as it is? Threads: any pointer. Processes: the heap of stretto_malloc.
     virtual bool reachable(const void *data, uint64_t bytes) const = 0;
-    // Publishes descriptor and places, waits for all ranks, compares the hashes. On messages it does not wait: what this rank
-    // sends may overtake the others' answers.
+    // Publishes descriptor and places (the same number on all ranks), waits for all ranks, compares the hashes. On messages it
+    // does not wait: what this rank sends may overtake the others' answers. If some ranks refuse the call, and not all, it is
+    // the first one's failure.
     virtual int enter(const Descriptor &, const Place *, int count) = 0;
     // Waits for them, if enter() has not: before it nothing is to be received or stored, since ranks that differ may send more
     // than there is room for, and their arguments are to stay as they are.
@@ -74,6 +77,8 @@ public:
     virtual int barrier() = 0;
     // Ends the call. With wait: a barrier first.
     virtual int leave(bool wait) = 0;
+    // The transport of some of its ranks, this one among them, in that order: called by all of those and by no other rank.
+    virtual int sub(const std::vector<int> &ranks, std::unique_ptr<Transport> *made) = 0;
     // Memory for `bytes` that peers can reach, or null (with the text set). align: a power of two. Any thread may call these.
     virtual void *allocate(uint64_t bytes, uint64_t align = 64) = 0;
     virtual void release(void *) = 0;
@@ -86,7 +91,7 @@ public:
     // Tests, or waits for, all of them.
     virtual int progress(Request *requests, int count, bool wait) = 0;
 
-    // First failure of a communicator wins; wakes everybody; the communicator is broken from then on. Returns the status.
+    // First failure of a world wins; wakes everybody; the world's communicators are broken from then on. Returns the status.
     virtual int fail(int status, const char *text) = 0;
     // Has somebody failed? To be asked once a chunk.
     virtual int poll() = 0;

@@ -75,8 +75,9 @@ const char *stretto_last_error(void);
 const char *stretto_status_name(int status);
 
 /* ---- Communicators. A communicator handle belongs to one rank and may be used by one thread at a time: a second one gets
- * STRETTO_BUSY. After an error that involves other ranks it is broken for good, and every call returns the first error; free
- * it. A call that waits for a peer gives up after STRETTO_TIMEOUT seconds (environment; 300, fractions allowed). */
+ * STRETTO_BUSY. An error that all ranks find alike before anything is stored (a wrong extent on each) leaves everything as it
+ * was. After any other error that involves other ranks it is broken for good, and every call returns the first error; free it.
+ * A call that waits for a peer gives up after STRETTO_TIMEOUT seconds (environment; 300, fractions allowed). */
 
 /* n ranks in this process: comms[0..n) receives one handle a rank, each to be used by a thread of its own. */
 int stretto_comm_threads(int n, stretto_comm_t **comms);
@@ -91,6 +92,11 @@ typedef int (*stretto_allgather_fn)(void *ctx, const void *in, void *out, size_t
 int stretto_comm_create(int rank, int ranks, stretto_allgather_fn allgather, void *ctx,
                         stretto_comm_t **comm);
 
+/* A communicator of ranks of `parent`, in the order of the list: parent's rank ranks[i] is its rank i. Called by those ranks
+ * and by no others, each with the same list. It shares the parent's memory (stretto_malloc of either), and its failure: what
+ * breaks one of them breaks every communicator of the same ranks' world. They may be freed in any order. */
+int stretto_comm_sub(stretto_comm_t *parent, const int *ranks, int count, stretto_comm_t **comm);
+
 void stretto_comm_free(stretto_comm_t *comm);
 int stretto_comm_rank(const stretto_comm_t *comm);
 int stretto_comm_ranks(const stretto_comm_t *comm);
@@ -99,7 +105,8 @@ int stretto_comm_ranks(const stretto_comm_t *comm);
 int stretto_barrier(stretto_comm_t *comm);
 
 /* ---- Memory that peers reach without a copy. Not collective, any thread. align: a power of two, 0 for 64. Null: none, see
- * stretto_last_error(). It lives until stretto_free or stretto_comm_free. Between processes it is taken from the host at
+ * stretto_last_error(). It lives until stretto_free, or until
+ * the last communicator that shares it is freed. Between processes it is taken from the host at
  * once. */
 void *stretto_malloc(stretto_comm_t *comm, size_t bytes, size_t align);
 void stretto_free(stretto_comm_t *comm, void *data);

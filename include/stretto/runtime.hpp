@@ -64,6 +64,12 @@ public:
     int rank() const { return stretto_comm_rank(comm_); }
     int ranks() const { return stretto_comm_ranks(comm_); }
     void barrier() { check_status(stretto_barrier(comm_)); }
+    // Of these ranks in this order; called by them alone (stretto_comm_sub).
+    Communicator sub(const std::vector<int> &ranks) {
+        stretto_comm_t *comm = nullptr;
+        check_status(stretto_comm_sub(comm_, ranks.data(), int(ranks.size()), &comm));
+        return Communicator(comm);
+    }
     stretto_comm_t *get() const { return comm_; }
     operator stretto_comm_t *() const { return comm_; }
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <iomanip>
 #include <sstream>
-#include "collectives/comm/loopback.h"
+#include "collectives/comm/threads.h"
 #include "lang/error.h"
 #include "lang/reference/random_inputs.h"
 #include "lower/emit.h"

@@ -45,7 +45,7 @@ FAULTS = [
      "test_lower_same_bits", ["tests/lower/test_lower_same_bits"]),
     ("one_parity_of_operands", "collectives/transport/shared_transport.h", "operands(rank(), int(enters_ & 1), bytes)",
      "operands(rank(), 0, bytes)", "test_plan_carried", ["tests/plan/test_plan_carried"]),
-    ("no_wait_for_the_last_reader", "collectives/execute/instance.cpp", "if (s.barrier || s.sends_results) return;", "if (s.barrier) return;",
+    ("no_wait_for_the_last_reader", "collectives/execute/carry.cpp", "if (s.barrier || s.sends_results) return;", "if (s.barrier) return;",
      "test_lower_plan_races", ["tests/lower/test_lower_plan_races"]),
     ("data_before_the_agreement", "collectives/execute/sweep_message.cpp",
      "if (int status = x_.transport().agree()) return status;\n", "",
@@ -55,6 +55,21 @@ FAULTS = [
     ("operands_of_the_last_call", "collectives/execute/executor.cpp", "        carry_on_messages(x);\n",
      "        if (x.comm.stats.calls < 3) carry_on_messages(x);\n",
      "test_plan_carried", ["tests/plan/test_plan_carried"]),
+    ("a_world_for_each_communicator", "collectives/transport/message_transport.cpp",
+     "made->reset(new MessageTransport(world_, std::move(network), std::move(members)));",
+     "auto world = std::make_shared<MessageWorld>(network, world_->settings, world_->spin);\n"
+     "    made->reset(new MessageTransport(world, std::move(network), std::move(members)));",
+     "test_runtime_sub", ["tests/runtime/test_runtime_sub"]),
+    ("sorted_communicator", "collectives/transport/shared_sub.cpp", "    if (int status = t->barrier()) return status;\n    propose(",
+     "    std::sort(t->windows_.begin(), t->windows_.end());\n    if (int status = t->barrier()) return status;\n    propose(",
+     "test_runtime_processes", ["tests/runtime/test_runtime_processes"]),
+    ("stale_address_table", "collectives/transport/shared_transport.cpp", "        uint64_t value = no_place;\n",
+     "        if (i >= near_places && enters_ > world_->settings().first_epoch + 2) continue;\n        uint64_t value = no_place;\n",
+     "test_plan_tables", ["tests/plan/test_plan_tables"]),
+    ("one_table_for_both_parities", "collectives/transport/shared_transport.cpp", "Table &table = tables_[parity_];",
+     "Table &table = tables_[0];", "test_plan_tables", ["tests/plan/test_plan_tables"]),
+    ("refusals_differ_by_text", "collectives/execute/executor.cpp", 'hash_bytes("refused", 7)',
+     "hash_bytes(text.data(), text.size())", "test_plan_refused", ["tests/plan/test_plan_refused"]),
 ]
 
 

@@ -30,6 +30,7 @@ public:
     const void *carried(int peer, uint64_t bytes) const override { return t_->carried(peer, bytes); }
     int barrier() override { return t_->barrier(); }
     int leave(bool wait) override { return t_->leave(wait); }
+    int sub(const std::vector<int> &ranks, std::unique_ptr<Transport> *made) override { return t_->sub(ranks, made); }
     void *allocate(uint64_t bytes, uint64_t align) override { return t_->allocate(bytes, align); }
     void release(void *data) override { t_->release(data); }
     bool owns(const void *data) const override { return t_->owns(data); }

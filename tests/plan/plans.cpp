@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "collectives/comm/loopback.h"
+#include "collectives/comm/threads.h"
 
 namespace stretto::test {
 
@@ -128,6 +128,30 @@ PlanT all_reduce(int dims, Collective how) {
     add_direct(*s, 4, dims == 1 ? add_4_ranks_1d : add_4_ranks_2d, 0);
     s->stores = {Store(1, To::Own, false)};
     p.stages.push_back(std::move(s));
+    p.leave_one_shot = p.leave_two_phase = true;
+    return p;
+}
+
+PlanT all_reduces(int count) {
+    std::vector<std::string> names;
+    for (int k = 0; k < count; k++) {
+        names.push_back("g_" + std::to_string(k));
+        names.push_back("out_" + std::to_string(k));
+    }
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < names.size(); i++)
+        tensors.push_back({names[i].c_str(), i % 2 ? Access::Output : Access::Input,
+                           i % 2 ? LayoutKind::Replicated : LayoutKind::Partial, -1, true});
+    PlanT p = with_tensors("all_reduces", 1, tensors);
+    for (int k = 0; k < count; k++) {
+        auto s = stage(names[size_t(2 * k + 1)].c_str(), 1, -1);
+        s->collective = Collective::Auto;
+        s->kernel = kernel(copy_1d, {Load(2 * k, From::Sum, 0)});
+        add_sum(*s, add_1d, 2 * k);
+        add_direct(*s, 2, add_2_ranks_1d, 2 * k);
+        s->stores = {Store(2 * k + 1, To::Own, false)};
+        p.stages.push_back(std::move(s));
+    }
     p.leave_one_shot = p.leave_two_phase = true;
     return p;
 }

@@ -13,6 +13,9 @@ namespace stretto::test {
 // out = all_reduce(g), g: partial(Sum), one or two dimensions of sizes n, or B and H.
 plan::PlanT all_reduce(int dims, plan::Collective how);
 
+// out_k = all_reduce(g_k) for k < count, all of n elements: arguments g_0, out_0, g_1, ...
+plan::PlanT all_reduces(int count);
+
 // out(sliced(d)) = reduce_scatter(g); out = all_gather(x sliced(d)).
 plan::PlanT reduce_scatter(int dims, int d);
 plan::PlanT all_gather(int dims, int d);

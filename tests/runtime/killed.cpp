@@ -49,3 +49,25 @@ TEST_CASE("killed: rank 0 leaves by _exit after a barrier (gloo#520)") {
             "it in call 1 \\(barrier\\)")));
     CHECK(job.wait() == 86);
 }
+
+TEST_CASE("killed: a rank of one pair of two is heard of in the other") {
+    Child job(run_ranks(4, {"pairs"}));
+    std::string line;
+    pid_t victim = 0;
+    for (int r = 0; r < 4; r++) {
+        REQUIRE(job.line(&line));
+        int rank = 0, pid = 0;
+        REQUIRE(sscanf(line.c_str(), "rank %d: process %d", &rank, &pid) == 2);
+        if (rank == 1) victim = pid;
+    }
+    stretto::runtime::sleep_microseconds(20'000);
+    REQUIRE(kill(victim, SIGKILL) == 0);
+    const std::string lost = "STRETTO_PEER_LOST rank 1 lost: its process " + std::to_string(victim) + " has ended; rank 0 ";
+    for (int r = 0; r < 3; r++) {
+        REQUIRE(job.line(&line));
+        CAPTURE(line);
+        CHECK(line.find(lost) != std::string::npos);
+        CHECK(line.find(" (in a communicator of the world's ranks 0, 1)") != std::string::npos);
+    }
+    CHECK(job.wait() == 128 + SIGKILL);
+}

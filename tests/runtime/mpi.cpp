@@ -37,6 +37,10 @@ TEST_CASE("mpi: messages of all lengths, in one piece and in several") {
     }
 }
 
+TEST_CASE("mpi: communicators of some ranks, in another order") {
+    for (int ranks : {2, 3, 5}) CHECK(launch(ranks, "sub") == from_all(ranks, {"fine"}));
+}
+
 TEST_CASE("mpi: ranks that disagree") {
     std::string text =
         "STRETTO_MISMATCH ranks differ in size 0 of adam: rank 1 has 5, ranks 0, 2 have 4";

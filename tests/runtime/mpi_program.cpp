@@ -122,6 +122,40 @@ std::string slow(stretto_comm_t *c) {
     return text_of(stretto_barrier(c));
 }
 
+// The all-reduce over a communicator of these ranks of the world is the sum in their order.
+std::string sum_in_order(stretto_comm_t *c, const std::vector<int> &order) {
+    constexpr int64_t n = 1000;
+    stretto::test::Packed program(stretto::test::all_reduce(1, stretto::plan::Collective::Auto));
+    std::vector<float> g(n), out(n);
+    for (int64_t i = 0; i < n; i++) g[size_t(i)] = stretto::test::value(rank, i);
+    stretto::View vg(g.data(), {n}), vout(out.data(), {n});
+    if (int status = program(c, {vg.get(), vout.get()})) return text_of(status);
+    for (int64_t i = 0; i < n; i++) {
+        float sum = stretto::test::value(order[0], i);
+        for (size_t q = 1; q < order.size(); q++) sum += stretto::test::value(order[q], i);
+        if (out[size_t(i)] != sum) return "a sum is wrong";
+    }
+    return "fine";
+}
+
+// All in turned order, and of that a pair and the others.
+std::string sub(stretto_comm_t *c) {
+    std::vector<int> order, some, places;
+    for (int q = 0; q < ranks; q++) order.push_back((2 * ranks - 2 - q) % ranks);
+    stretto_comm_t *turned, *part;
+    if (int status = stretto_comm_sub(c, order.data(), ranks, &turned)) return text_of(status);
+    const bool first = stretto_comm_rank(turned) < 2;
+    for (int q = ranks; q-- > 0;)
+        if ((q < 2) == first) places.push_back(q), some.push_back(order[size_t(q)]);
+    if (int status = stretto_comm_sub(turned, places.data(), int(places.size()), &part)) return text_of(status);
+    std::string text = sum_in_order(turned, order);
+    if (text == "fine") text = sum_in_order(part, some);
+    stretto_comm_free(turned);
+    if (text == "fine") text = text_of(stretto_barrier(part));
+    stretto_comm_free(part);
+    return text;
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -141,8 +175,9 @@ int main(int argc, char **argv) {
         : mode == "sizes"    ? sizes(c)
         : mode == "fail"     ? fail(c)
         : mode == "slow"     ? slow(c)
+        : mode == "sub"      ? sub(c)
                              : late(c));
-    if (mode != "exchange") say("again: " + text_of(stretto_barrier(c)));
+    if (mode != "exchange" && mode != "sub") say("again: " + text_of(stretto_barrier(c)));
     stretto_comm_free(c);
     MPI_Finalize();
     return 0;

@@ -48,6 +48,16 @@ TEST_CASE("processes: two communicators") {
     CHECK(job.wait() == 0);
 }
 
+TEST_CASE("processes: a communicator in another order on the same heap, with 200 places; the parent is freed first") {
+    for (int ranks : {2, 3, 8}) {
+        Child job(run_ranks(ranks, {"sub"}));
+        std::vector<std::string> expected;
+        for (int r = 0; r < ranks; r++) expected.push_back("rank " + std::to_string(r) + ": turned");
+        CHECK(sorted(job.lines()) == expected);
+        CHECK(job.wait() == 0);
+    }
+}
+
 TEST_CASE("processes: ranks that disagree (nccl#1417)") {
     Child job(run_ranks(3, {"disagree"}));
     std::string text =

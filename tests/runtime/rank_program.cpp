@@ -183,6 +183,54 @@ int no_memory(stretto_comm_t *c, int) {
     return report(stretto_barrier(c)) ? 1 : 0;
 }
 
+// Ranks in turned order on one heap: every rank stores into every place of every other, 200 of them.
+int sub(stretto_comm_t *c, int) {
+    constexpr int places = 200;
+    std::vector<int> order;
+    for (int q = 0; q < ranks; q++) order.push_back((2 * ranks - 2 - q) % ranks);
+    stretto_comm_t *turned;
+    if (report(stretto_comm_sub(c, order.data(), ranks, &turned))) return 1;
+    auto *x = static_cast<int *>(stretto_malloc(c, sizeof(int) * size_t(places * ranks), 0));
+    Transport &t = *turned->transport;
+    for (uint32_t i = 0; i < 20; i++) {
+        std::vector<Place> list;
+        for (int k = 0; k < places; k++) {
+            int place = (k + int(i) * 7) % places;
+            list.push_back({x + place * ranks, sizeof(int) * size_t(ranks)});
+        }
+        if (report(t.enter(call(i), list.data(), places))) return 1;
+        for (int q = 0; q < ranks; q++)
+            for (int k = 0; k < places; k++)
+                static_cast<int *>(t.at(q, k))[t.rank()] = int(i) * 1000000 + k * 1000 + rank;
+        if (report(t.leave(true))) return 1;
+        for (int k = 0; k < places; k++) {
+            for (int q = 0; q < ranks; q++) {
+                int is = x[(k + int(i) * 7) % places * ranks + q], right = int(i) * 1000000 + k * 1000 + order[size_t(q)];
+                if (is == right) continue;
+                say("place %d of rank %d has %d, not %d", k, q, is, right);
+                return 1;
+            }
+        }
+        if (report(stretto_barrier(c))) return 1;
+    }
+    stretto_free(turned, x);
+    stretto_comm_free(c);
+    if (report(stretto_barrier(turned))) return 1;
+    stretto_comm_free(turned);
+    say("turned");
+    return -1;
+}
+
+// Two pairs, each in barriers of its own.
+int pairs(stretto_comm_t *c, int) {
+    int pair[2] = {rank / 2 * 2, rank / 2 * 2 + 1};
+    stretto_comm_t *own;
+    if (report(stretto_comm_sub(c, pair, 2, &own))) return 1;
+    loop(own, 0);
+    stretto_comm_free(own);
+    return 0;
+}
+
 int two_communicators(stretto_comm_t *c, int) {
     stretto_comm_t *second;
     if (report(stretto_comm_from_env(&second))) return 1;
@@ -263,6 +311,8 @@ int main(int argc, char **argv) {
         {"stop", stop},
         {"no_memory", no_memory},
         {"two_communicators", two_communicators},
+        {"sub", sub},
+        {"pairs", pairs},
         {"disagree", disagree},
         {"latency", latency},
         {"fail", fail_after_start},

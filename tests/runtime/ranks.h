@@ -14,7 +14,7 @@
 #include <stretto/runtime.h>
 #include "collectives/base/error.h"
 #include "collectives/comm/comm.h"
-#include "collectives/comm/loopback.h"
+#include "collectives/comm/threads.h"
 
 namespace stretto::test {
 

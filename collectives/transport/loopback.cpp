@@ -1,15 +1,14 @@
-#include "collectives/comm/loopback.h"
+#include "collectives/transport/loopback.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <list>
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 #include "collectives/base/error.h"
-#include "collectives/comm/comm.h"
-#include "collectives/transport/message_transport.h"
 
 namespace stretto::runtime {
 namespace {
@@ -25,9 +24,16 @@ struct Mailbox {
 
 class LoopbackOperation final : public Operation {
 public:
-    LoopbackOperation(Mailbox &box, int peer, bool sends, int from, int tag, void *data,
-                      uint64_t bytes, uint64_t *length)
-        : Operation(peer, sends), from_(from), tag_(tag), box_(box), data_(data), bytes_(bytes), length_(length) {
+    LoopbackOperation(Mailbox &box, int peer, bool sends, uint64_t context, int from, int tag, void *data, uint64_t bytes,
+                      uint64_t *length)
+        : Operation(peer, sends),
+          context_(context),
+          from_(from),
+          tag_(tag),
+          box_(box),
+          data_(data),
+          bytes_(bytes),
+          length_(length) {
         std::lock_guard<std::mutex> lock(box_.mutex);
         auto &partners = sends ? box_.receives : box_.sends;
         auto partner = std::find_if(partners.begin(), partners.end(),
@@ -65,10 +71,11 @@ public:
 
 private:
     bool matches(const LoopbackOperation &other) const {
-        return tag_ == other.tag_ &&
+        return context_ == other.context_ && tag_ == other.tag_ &&
                (from_ == other.from_ || from_ == any_peer || other.from_ == any_peer);
     }
 
+    const uint64_t context_;
     const int from_, tag_;
     Mailbox &box_;
     void *const data_;
@@ -78,37 +85,47 @@ private:
     std::atomic<State> state_{Pending};
 };
 
-class LoopbackTransport final : public MessageTransport {
-public:
-    LoopbackTransport(int rank, int ranks, const Settings &settings,
-                      std::shared_ptr<std::vector<Mailbox>> boxes)
-        : MessageTransport(rank, ranks, settings, false), boxes_(std::move(boxes)) {}
-    ~LoopbackTransport() override { close(); }
+using Mailboxes = std::shared_ptr<std::vector<Mailbox>>;
 
-protected:
+class LoopbackNetwork final : public Network {
+public:
+    // members: whose mailbox is whose.
+    LoopbackNetwork(Mailboxes boxes, std::vector<int> members, int rank, uint64_t context)
+        : boxes_(std::move(boxes)), members_(std::move(members)), rank_(rank), context_(context) {}
+
+    int rank() const override { return rank_; }
+    int ranks() const override { return int(members_.size()); }
     Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) override {
-        return new LoopbackOperation((*boxes_)[size_t(peer)], peer, true, rank(), tag,
-                                     const_cast<void *>(data), bytes, nullptr);
+        return new LoopbackOperation(box(peer), peer, true, context_, rank_, tag, const_cast<void *>(data), bytes, nullptr);
     }
     Operation *start_receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) override {
-        return new LoopbackOperation((*boxes_)[size_t(rank())], peer, false, peer, tag, data,
-                                     bytes, length);
+        return new LoopbackOperation(box(rank_), peer, false, context_, peer, tag, data, bytes, length);
+    }
+    std::shared_ptr<Network> sub(const std::vector<int> &ranks, uint64_t context) override {
+        std::vector<int> members;
+        for (int r : ranks) members.push_back(members_[size_t(r)]);
+        int rank = int(std::find(ranks.begin(), ranks.end(), rank_) - ranks.begin());
+        return std::make_shared<LoopbackNetwork>(boxes_, std::move(members), rank, context);
     }
 
 private:
-    std::shared_ptr<std::vector<Mailbox>> boxes_;
+    Mailbox &box(int rank) const { return (*boxes_)[size_t(members_[size_t(rank)])]; }
+
+    const Mailboxes boxes_;
+    const std::vector<int> members_;
+    const int rank_;
+    const uint64_t context_;
 };
 
 }  // namespace
 
-int make_message_comms(int n, stretto_comm_t **comms) {
-    if (n < 1 || !comms) return set_error(STRETTO_INVALID, "make_message_comms: %d ranks", n);
-    Settings settings;
-    if (int status = read_settings(&settings)) return status;
-    auto boxes = std::make_shared<std::vector<Mailbox>>(size_t(n));
-    for (int r = 0; r < n; r++)
-        comms[r] = new stretto_comm_t(std::make_unique<LoopbackTransport>(r, n, settings, boxes));
-    return STRETTO_OK;
+std::vector<std::shared_ptr<Network>> make_loopback(int ranks) {
+    auto boxes = std::make_shared<std::vector<Mailbox>>(size_t(ranks));
+    std::vector<int> members(static_cast<size_t>(ranks));
+    std::iota(members.begin(), members.end(), 0);
+    std::vector<std::shared_ptr<Network>> networks;
+    for (int r = 0; r < ranks; r++) networks.push_back(std::make_shared<LoopbackNetwork>(boxes, members, r, 0));
+    return networks;
 }
 
 }  // namespace stretto::runtime

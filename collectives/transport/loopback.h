@@ -1,0 +1,14 @@
+// The network of ranks that are threads and yet only exchange messages: for tests of algorithms on messages, without MPI.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "collectives/transport/network.h"
+
+namespace stretto::runtime {
+
+// One object a rank. A send is done only when its receive has taken the data, so an algorithm that relies on buffering hangs
+// here (until STRETTO_TIMEOUT).
+std::vector<std::shared_ptr<Network>> make_loopback(int ranks);
+
+}  // namespace stretto::runtime

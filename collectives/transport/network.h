@@ -1,0 +1,43 @@
+// What can send and receive: MPI (stretto_mpi), or threads that copy (loopback.h). One object a rank.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace stretto::runtime {
+
+constexpr int any_peer = -1;
+
+// A send or receive under way.
+class Operation {
+public:
+    explicit Operation(int peer, bool sends) : peer(peer), sends(sends) {}
+    // Ends it, done or not: afterwards nobody writes into a receive's buffer.
+    virtual ~Operation() = default;
+    enum State { Pending,
+                 Done,
+                 Failed };
+    virtual State test() = 0;
+
+    const int peer;
+    const bool sends;
+    Operation *next = nullptr, **link = nullptr;  // of all of a transport that are under way
+};
+
+class Network {
+public:
+    virtual ~Network() = default;
+    virtual int rank() const = 0;
+    virtual int ranks() const = 0;
+    // Matched by (peer, tag) in order. Null: it failed, with the text set. What comes has to be of that length; with `length`
+    // it may be shorter, at most short_bytes, and *length says how long it is. peer may be any_peer in start_receive.
+    virtual Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) = 0;
+    virtual Operation *start_receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) = 0;
+    // One whose messages meet none of this one's, of these of its ranks in that order. All of those call it, when each knows
+    // that the others do, with a context that no other network has. Null: it failed, with the text set.
+    virtual std::shared_ptr<Network> sub(const std::vector<int> &ranks, uint64_t context) = 0;
+    // After a failure there may be nobody with whom to free it.
+    virtual void abandon() {}
+};
+
+}  // namespace stretto::runtime
