@@ -55,14 +55,13 @@ struct ArgumentValue {
 struct Map {
     int slice = -1;
 };
-// t(vars) = op over rvars of value; free indices are left. Sequential in rvars, the last one fastest, from the identity
-// (+0); of a float product under Sum: a chain of fma(a, b, accumulator). Max and Min are order-free.
+// t(vars) = op over rvars of value; free indices are left. In the order that order.h finds.
 struct Reduction {
     ReduceOp op;
     bool any_order = false;
 };
 // The partial result t(block) over block `block` of rvars[split] (of as many blocks as there are ranks) and all of the other
-// rvars. Within a block 64 accumulators by offset along the last rvar (see reference.h for the order).
+// rvars, by lanes (order.h).
 // slice: as in Map (0 when the blocks are computed by their owners although the operand is whole).
 struct Blocks {
     ReduceOp op;

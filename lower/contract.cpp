@@ -2,6 +2,7 @@
 #include <algorithm>
 #include "lang/error.h"
 #include "lang/expand.h"
+#include "lang/order.h"
 
 namespace stretto {
 
@@ -24,12 +25,12 @@ bool is_plain(const Expr &e) {
     return e.as<Variable>() || (c && (c->call_type == Call::Halide || c->call_type == Call::Image));
 }
 
-// acc op value, in the language's order and rounding. The product and the sum of a multiply-add are left for LLVM to fuse, and
-// with that to reorder: of `acc + sqrt(x) * sqrt(x)` it makes `acc + x`, though the roots are strict. So a factor that is
-// computed goes through integers, by an exclusive or with `zero`, which is 0 in every call but not known to be.
-Expr accumulate(ReduceOp op, const Expr &acc, const Expr &value, const Expr &zero) {
+// acc + value, a product. Product and sum are left for LLVM to fuse, and with that to reorder: of `acc + sqrt(x) * sqrt(x)`
+// it makes `acc + x`, though the roots are strict. So a factor that is computed goes through integers, by an exclusive or
+// with `zero`, which is 0 in every call but not known to be.
+Expr add_product(const Expr &acc, const Expr &value, const Expr &zero) {
     const Mul *m = value.as<Mul>();
-    if (op != Sum || !m || !value.type().is_float()) return strict_float(combine(op, acc, value));
+    if (!value.type().is_float()) return acc + value;
     auto factor = [&](const Expr &e) {
         if (is_plain(e)) return strict_float(e);
         Type bits = Halide::Int(e.type().bits());
@@ -123,11 +124,12 @@ public:
         RDom r(range, "r");
         std::vector<Expr> idx(vars.begin(), vars.end());
         for (size_t i = 0; i < n.rvars().size(); i++) idx.push_back(r[int(n.rvars().size() - 1 - i)]);
-        ReduceOp op = n.as<Reduction>()->op;
+        ReduceOp op = n.reduce_op();
         Func acc(name + "_acc");
         auto at = reversed_vars();
+        Expr value = body.expression(n, idx);
         acc(at) = identity_of(op, acc_type);
-        acc(at) = accumulate(op, acc(at), body.expression(n, idx), zero());
+        acc(at) = order_of(n) == Order::Chain ? add_product(acc(at), value, zero()) : strict_float(combine(op, acc(at), value));
         body.out(at) = round_to(n.type, acc(at));
         int width =
             lanes > 0 ? lanes : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
@@ -171,8 +173,8 @@ public:
         a(args({yi, k, yo})) = part_at(p.with_y, indices({{p.y, at_y}}, k));
         RDom r(lo[K], hi[K] - lo[K], "r");
         acc(args({xi, yi, xo, yo})) = make_zero(acc_type);
-        acc(args({xi, yi, xo, yo})) = accumulate(Sum, acc(args({xi, yi, xo, yo})),
-                                                 a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo})), zero());
+        acc(args({xi, yi, xo, yo})) = add_product(acc(args({xi, yi, xo, yo})),
+                                                  a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo})), zero());
         Expr rx = x - lo[dx], ry = y - lo[dy];
         auto out_at = reversed_vars();
         body.out(out_at) = round_to(n.type, acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));

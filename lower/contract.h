@@ -1,12 +1,11 @@
-// The kernel of a reduction with free indices left.
+// Reductions that are sequential in the reduced indices: contractions and columns.
 #pragma once
 #include "lower/kernel_body.h"
 
 namespace stretto {
 
-// Defines and schedules body.out for node n, a Reduction, over [lo, hi) of n.vars and then n.rvars. Every form computes the
-// same bits: from the identity, sequentially in the reduced indices (the last one fastest); a sum of float products is a
-// chain of fused multiply-adds.
+// Defines and schedules body.out for node n, a Reduction of Order::Chain or Order::Columns, over [lo, hi) of n.vars and then
+// n.rvars. Every form computes the same bits.
 //
 // A product of a part without the last index and a part with it is a matrix product: panels of the second are packed, the
 // first is read where it lies if its rows are rows of memory and packed otherwise, and a tile of 6 rows and 4 vectors (2

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include "lang/error.h"
 #include "lang/expand.h"
+#include "lang/order.h"
 #include "lang/print.h"
 #include "lower/contract.h"
 #include "lower/emit.h"
 #include "lower/kernel_body.h"
+#include "lower/lanes.h"
 
 namespace stretto {
 
@@ -78,7 +80,7 @@ class Builder {
     // The executor has checked every argument, so a kernel's own checks say nothing new but where it reads at computed indices.
     // They take longer than the sums of a small sweep.
     bool needs_checks(const Stage &s) const {
-        if (s.kind == plan::StageKind::Contract) return true;  // allocates
+        if (s.kind == plan::StageKind::Contract && order_of(l.graph.at(s.nodes[0])) != Order::Lanes) return true;  // allocates
         bool computed = false;
         for (NodeId id : s.nodes)
             for_each_access(l.graph.at(id).value, [&](const Call *c) {
@@ -238,63 +240,6 @@ class Builder {
         return p;
     }
 
-    // One block's result: 64 accumulators by offset along the last index, whole groups of 64 in one bank and the remainder of
-    // each row in another (one predicated loop is ten times slower), banks joined lane by lane, lanes by a fixed tree.
-    std::unique_ptr<plan::KernelT> block_sum(const Stage &s) {
-        constexpr int width = 64;
-        const Node &n = l.graph.at(s.nodes[0]);
-        ReduceOp op = n.reduce_op();
-        KernelArguments list;
-        int D = int(s.loops.size());
-        Loops loops = loop_parameters(list, D);
-        std::string name = next_name();
-        KernelBody body(l, s, {}, Func(name));
-        Expr last_lo = loops.lo[D - 1], length = loops.hi[D - 1] - last_lo;
-        std::vector<Halide::Range> whole{{0, width}, {0, length / width}}, rest{{0, length % width}};
-        for (int d = D - 2; d >= 0; d--) {
-            whole.push_back({loops.lo[d], loops.hi[d] - loops.lo[d]});
-            rest.push_back(whole.back());
-        }
-        RDom r(whole, "r"), t(rest, "t");
-        std::vector<Expr> at_r(D), at_t(D);
-        at_r[D - 1] = last_lo + r[1] * width + r[0];
-        at_t[D - 1] = last_lo + length / width * width + t[0];
-        for (int d = D - 2, j = 2; d >= 0; d--, j++) {
-            at_r[d] = r[j];
-            at_t[d] = t[j - 1];
-        }
-        Func a(name + "_whole"), b(name + "_rest");
-        Var lane("lane");
-        Expr identity = identity_of(op, n.type);
-        a(lane) = identity;
-        a(r[0]) = strict_float(combine(op, a(r[0]), body.expression(n, at_r)));
-        b(lane) = identity;
-        b(t[0]) = strict_float(combine(op, b(t[0]), body.expression(n, at_t)));
-        int lanes_here = std::min(width, lanes(s, n.type));
-        a.compute_root().bound(lane, 0, width).vectorize(lane, lanes_here);
-        if (lanes_here > 1) a.update().vectorize(r[0], lanes_here).unroll(r[0]);
-        b.compute_root().bound(lane, 0, width).vectorize(lane, lanes_here);
-        b.update().unscheduled();
-        std::vector<Expr> fold;
-        for (int i = 0; i < width; i++) fold.push_back(combine(op, a(i), b(i)));
-        for (int w = width / 2; w; w /= 2)
-            for (int i = 0; i < w; i++) fold[i] = combine(op, fold[i], fold[i + w]);
-        if (op == Sum || op == Prod) {
-            body.out() = strict_float(fold[0]);
-        } else {
-            // The tree as a loop: Max and Min repeat their operands, so the tree as an expression has 3^6 leaves.
-            Func f(name + "_fold");
-            f(lane) = combine(op, a(lane), b(lane));
-            RDom w(0, width, "w");
-            body.out() = identity;
-            body.out() = strict_float(combine(op, body.out(), f(w)));
-            f.compute_root().bound(lane, 0, width);
-            body.out.update().unscheduled();
-        }
-        body.append_arguments(list);
-        return finish(s, body, list);
-    }
-
     // The blocks' results in order, beginning with block 0's.
     std::unique_ptr<plan::KernelT> fold(const Stage &s) {
         const Node &n = l.graph.at(s.nodes[0]);
@@ -314,12 +259,14 @@ class Builder {
         return finish(s, body, list);
     }
 
-    std::unique_ptr<plan::KernelT> contraction(const Stage &s) {
+    // Over indices: of the whole of them, or of a block.
+    std::unique_ptr<plan::KernelT> reduction(const Stage &s) {
         const Node &n = l.graph.at(s.nodes[0]);
         KernelArguments list;
         Loops loops = loop_parameters(list, s.loops.size());
         KernelBody body(l, s, {}, Func(next_name()));
-        define_contraction(n, body, loops.lo, loops.hi, target, s.vectorize);
+        auto define = order_of(n) == Order::Lanes ? define_lanes : define_contraction;
+        define(n, body, loops.lo, loops.hi, target, s.vectorize);
         body.append_arguments(list);
         return finish(s, body, list);
     }
@@ -332,9 +279,9 @@ public:
 
     void stage(const Stage &s, plan::StageT &p) {
         switch (s.kind) {
-        case plan::StageKind::BlockSum: p.kernel = block_sum(s); return;
+        case plan::StageKind::BlockSum:
+        case plan::StageKind::Contract: p.kernel = reduction(s); return;
         case plan::StageKind::Fold: p.kernel = fold(s); return;
-        case plan::StageKind::Contract: p.kernel = contraction(s); return;
         case plan::StageKind::Sweep: break;
         }
         bool sums = false;

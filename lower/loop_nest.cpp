@@ -1,5 +1,6 @@
 #include "lower/loop_nest.h"
 #include <sstream>
+#include "lang/order.h"
 #include "lang/print.h"
 
 namespace stretto {
@@ -47,8 +48,10 @@ class LoopNest {
         left += ") = ";
         if (n.reduces_over_ranks()) return left + combine_names[n.reduce_op()] + " over ranks r of " + value(n, "@r");
         if (n.loads_from_ranks()) return left + value(n, "@" + std::to_string(n.as<Communication>()->from.value));
-        if (auto *r = n.as<Reduction>()) return left + combine_names[r->op] + " of " + value(n, "");
-        if (auto *b = n.as<Blocks>()) return left + combine_names[b->op] + " of " + value(n, "") + " in 64 lanes";
+        if (n.as<Reduction>() || n.as<Blocks>()) {
+            std::string in_lanes = order_of(n) == Order::Lanes ? " in " + std::to_string(order_lanes) + " lanes" : "";
+            return left + combine_names[n.reduce_op()] + " of " + value(n, "") + in_lanes;
+        }
         if (auto *f = n.as<Fold>()) return left + combine_names[f->op] + " of " + value(n, "") + " for block in ranks()";
         return left + value(n, "");
     }

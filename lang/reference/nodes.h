@@ -44,6 +44,7 @@ public:
     Value fold();
 
 private:
+    using Range = std::pair<int64_t, int64_t>;  // begin and end
     const Run &run;
     const Node &n;
     const RankState &rank;
@@ -54,8 +55,11 @@ private:
     std::vector<int64_t> index;
 
     Value addend();
-    // Where rvar r runs: the rank's block of it if an operand is sliced on it, else all of it.
-    std::pair<int64_t, int64_t> range(size_t r) const;
+    // Where each rvar runs: the rank's block of it if an operand is sliced on it, else all of it.
+    std::vector<Range> ranges() const;
+    // The addends at `free` and every index of the ranges, in one order or the other.
+    Value in_sequence(const std::vector<int64_t> &free, const std::vector<Range> &);
+    Value by_lanes(const std::vector<int64_t> &free, const std::vector<Range> &);
 };
 
 }  // namespace stretto::interpreter

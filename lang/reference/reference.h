@@ -5,14 +5,14 @@
 // Orders of reductions. Accumulators have accumulator_type(type), addends are cast to it first, and
 // the result is cast to the node's type once.
 //   Over ranks   ((x0 + x1) + x2) + ..., from rank 0's addend.
-//   Reduction    From the identity (+0), sequential in rvars, the last one fastest. Sum of a float
-//                product a * b: acc = fma(a, b, acc). A rank reduces over its own block of an index
-//                that an operand is sliced on.
-//   Blocks       Block b of P of rvars[split]. Per block 64 accumulators, from the identity, in two
-//                banks. Each row (the range of the last rvar) is cut into whole groups of 64 and a
-//                remainder: offset o from the row's begin goes to lane o % 64, of bank A in the
-//                whole groups and of bank B in the remainder. Then A[l] = A[l] + B[l], and for
-//                w = 32, 16, 8, 4, 2, 1: A[l] = A[l] + A[l + w] for l < w.
+//   Chain        (which order a reduction over indices has: order.h.) From the identity (+0), sequential
+//                in rvars, the last one fastest; of floats acc = fma(a, b, acc).
+//   Columns      The same, acc = acc + addend, each operation rounded.
+//   Lanes        The addends are numbered in row-major order of rvars. Every 4096 are a sub-block: 64
+//                accumulators from the identity, addend k to A[k % 64]; then for w = 32, 16, 8, 4, 2, 1:
+//                A[l] = A[l] + A[l + w] for l < w. The sub-blocks' A[0] in order, from the identity.
+//   Blocks       Block b of P of rvars[split] and all of the other rvars, by lanes.
+//                A rank reduces over its own block of an index that an operand is sliced on.
 //   Fold         Blocks 0..P-1 in order, from block 0's value.
 //   Max, Min     NaN if an operand is NaN, else with -0 < +0.
 #pragma once

@@ -106,28 +106,29 @@ TEST_CASE("ragged matrix products are chains of fused multiply-adds") {
     }
 }
 
-TEST_CASE("so are products that are no matrix products: of a matrix and a vector, along the last index") {
+TEST_CASE("so are products over two indices, which are no matrix products: along the last index") {
     Size B{"B"}, K{"K"};
-    Var b{"b"}, k{"k"};
-    Input<Tensor> x{"x", f32, {K, B}}, v{"v", f32, {K}};
-    Output<Tensor> y{"y", f32, {B}};
-    y(b) = sum_over(k, x(k, b) * v(k));
-    Compiled f = compile(Program{"matrix_vector", {x, v, y}});
+    Var b{"b"}, c{"c"}, k{"k"}, l{"l"};
+    Input<Tensor> x{"x", f32, {K, 2, B}}, v{"v", f32, {K, 2, 3}};
+    Output<Tensor> y{"y", f32, {3, B}};
+    y(c, b) = sum_over({k, l}, x(k, l, b) * v(k, l, c));
+    Compiled f = compile(Program{"two_indices", {x, v, y}});
     std::mt19937 random(11);
     for (auto [rows, columns] : {std::array<int, 2>{1, 1}, {300, 5}, {7, 16}, {65, 33}, {0, 9}}) {
         INFO(rows << " x " << columns);
-        std::vector<float> xs = values(size_t(rows) * columns + 1, random), vs = values(size_t(rows) + 1, random);
-        std::vector<float> ys(size_t(columns), -7.0f);
-        int n = rows, m = columns;
+        const int n = rows, m = columns;
+        std::vector<float> xs = values(size_t(n) * 2 * m + 1, random), vs = values(size_t(n) * 2 * 3 + 1, random);
+        std::vector<float> ys(size_t(3) * m, -7.0f);
         run(threads(1), [&](Communicator &c) {
-            f(c, view(xs.data(), {n, m}), view(vs.data(), {n}), view(ys.data(), {m}));
+            f(c, view(xs.data(), {n, 2, m}), view(vs.data(), {n, 2, 3}), view(ys.data(), {3, m}));
         });
         int wrong = 0;
-        for (int i = 0; i < columns; i++) {
-            float acc = 0;
-            for (int r = 0; r < rows; r++) acc = accumulated(acc, xs[size_t(r) * columns + i], vs[size_t(r)]);
-            wrong += !same(acc, ys[size_t(i)]);
-        }
+        for (int j = 0; j < 3; j++)
+            for (int i = 0; i < m; i++) {
+                float acc = 0;
+                for (int r = 0; r < 2 * n; r++) acc = accumulated(acc, xs[size_t(r) * m + i], vs[size_t(r) * 3 + j]);
+                wrong += !same(acc, ys[size_t(j) * m + i]);
+            }
         CHECK(wrong == 0);
     }
 }

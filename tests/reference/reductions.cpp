@@ -1,4 +1,5 @@
 // The order in which the reference adds, element by element, against loops written out here.
+#include "lang/order.h"
 #include "program_check.h"
 
 using namespace stretto;
@@ -21,31 +22,31 @@ uint32_t bits(float x) {
     return uint32_t(Value::of(x).bits);
 }
 
-// The rule of the language reference for one block: rows of n elements each, 64 lanes, two banks.
+// The rule of the language reference for lanes: 64 accumulators a sub-block of 4096, folded in halves, sub-blocks in order.
 template <class F>
-float block_of_rows(const std::vector<Floats> &rows, float start, F add) {
-    float a[64], b[64];
-    std::fill(a, a + 64, start), std::fill(b, b + 64, start);
-    for (auto &row : rows)
-        for (size_t o = 0; o < row.size(); o++) {
-            float &lane = (o < row.size() / 64 * 64 ? a : b)[o % 64];
-            lane = add(lane, row[o]);
-        }
-    for (int l = 0; l < 64; l++) a[l] = add(a[l], b[l]);
-    for (int w : {32, 16, 8, 4, 2, 1})
-        for (int l = 0; l < w; l++) a[l] = add(a[l], a[l + w]);
-    return a[0];
+float by_lanes(const Floats &addends, float start, F combine) {
+    float sum = start;
+    for (size_t begin = 0; begin < addends.size(); begin += 4096) {
+        float lane[64];
+        std::fill(lane, lane + 64, start);
+        for (size_t o = 0; o < std::min<size_t>(4096, addends.size() - begin); o++)
+            lane[o % 64] = combine(lane[o % 64], addends[begin + o]);
+        for (int w : {32, 16, 8, 4, 2, 1})
+            for (int l = 0; l < w; l++) lane[l] = combine(lane[l], lane[l + w]);
+        sum = combine(sum, lane[0]);
+    }
+    return sum;
 }
 
 float plus(float a, float b) {
     return a + b;
 }
 
-const std::vector<int64_t> lengths = {0, 1, 3, 63, 64, 65, 128, 200, 1000};
+const std::vector<int64_t> lengths = {0, 1, 3, 63, 64, 65, 128, 200, 1000, 4095, 4096, 4097, 9000};
 
 }  // namespace
 
-TEST_CASE("a full sum is in blocks, as many as ranks, in 64 lanes and two banks") {
+TEST_CASE("a full sum is in blocks, as many as ranks, each by lanes") {
     for (Layout layout : {replicated, sliced(0)}) {
         Size n{"n"};
         Var i{"i"};
@@ -69,7 +70,7 @@ TEST_CASE("a full sum is in blocks, as many as ranks, in 64 lanes and two banks"
                 float sum = 0;
                 for (int b = 0; b < ranks; b++) {
                     Floats row(x.begin() + length * b / ranks, x.begin() + length * (b + 1) / ranks);
-                    float block = block_of_rows({row}, 0, plus);
+                    float block = by_lanes(row, 0, plus);
                     sum = b ? sum + block : block;
                 }
                 for (int r = 0; r < ranks; r++) CHECK(bits(result(v, "out", r)) == bits(sum));
@@ -77,8 +78,7 @@ TEST_CASE("a full sum is in blocks, as many as ranks, in 64 lanes and two banks"
     }
 }
 
-TEST_CASE(
-    "a full sum over two indices: blocks of the first, or of the one asked for; lanes along the last") {
+TEST_CASE("a full sum over two indices: blocks of the first, or of the one asked for; lanes by the linear index") {
     for (bool second : {false, true}) {
         Size m{"m"}, n{"n"};
         Var i{"i"}, j{"j"};
@@ -96,13 +96,10 @@ TEST_CASE(
                     int64_t i0 = second ? 0 : rows * b / ranks, i1 = second ? rows : rows * (b + 1) / ranks;
                     int64_t j0 = second ? columns * b / ranks : 0,
                             j1 = second ? columns * (b + 1) / ranks : columns;
-                    std::vector<Floats> block;
-                    for (int64_t i = i0; i < i1; i++) {
-                        block.emplace_back();
-                        for (int64_t j = j0; j < j1; j++)
-                            block.back().push_back(float(v.before("x", {i, j})));
-                    }
-                    float s = block_of_rows(block, 0, plus);
+                    Floats block;
+                    for (int64_t i = i0; i < i1; i++)
+                        for (int64_t j = j0; j < j1; j++) block.push_back(float(v.before("x", {i, j})));
+                    float s = by_lanes(block, 0, plus);
                     sum = b ? sum + s : s;
                 }
                 CHECK(bits(result(v, "out")) == bits(sum));
@@ -110,16 +107,13 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "a contraction is one chain of fused multiply-adds from +0, or multiplies and adds where there is "
-    "no FMA") {
+TEST_CASE("a contraction is one chain of fused multiply-adds from +0, or multiplies and adds where there is no FMA") {
     Size m{"m"}, n{"n"};
-    Var i{"i"}, k{"k"};
-    Input<Tensor> a{"a", f32, {m, n}}, b{"b", f32, {n}};
-    Output<Tensor> out{"out", f32, {m}}, plain{"plain", f32, {m}};
-    out(i) = sum_over(k, a(i, k) * b(k));
-    plain(i) = sum_over(k, a(i, k));
-    Program p{"contraction", {a, b, out, plain}};
+    Var i{"i"}, j{"j"}, k{"k"};
+    Input<Tensor> a{"a", f32, {m, n}}, b{"b", f32, {n, m}};
+    Output<Tensor> out{"out", f32, {m, m}};
+    out(i, j) = sum_over(k, a(i, k) * b(k, j));
+    Program p{"contraction", {a, b, out}};
     for (int64_t length : lengths) {
         Values v(p, 2, {{"m", 3}, {"n", length}});
         v.run();
@@ -128,37 +122,102 @@ TEST_CASE(
             ReferenceOptions options;
             options.fused_multiply_add = fused;
             RunResult r = interpret(p.graph(), 2, v.in, options);
-            for (int64_t i = 0; i < 3; i++) {
-                float sum = 0, only = 0;
-                for (int64_t k = 0; k < length; k++) {
-                    float p = x[size_t(i * length + k)], q = y[size_t(k)];
-                    sum = fused ? std::fma(p, q, sum) : sum + p * q;
-                    only += p;
+            for (int64_t i = 0; i < 3; i++)
+                for (int64_t j = 0; j < 3; j++) {
+                    float sum = 0;
+                    for (int64_t k = 0; k < length; k++) {
+                        float p = x[size_t(i * length + k)], q = y[size_t(k * 3 + j)];
+                        sum = fused ? std::fma(p, q, sum) : sum + p * q;
+                    }
+                    CHECK(bits(r.arguments.at("out")[1].data<float>()[i * 3 + j]) == bits(sum));
                 }
-                CHECK(bits(r.arguments.at("out")[1].data<float>()[i]) == bits(sum));
-                CHECK(bits(r.arguments.at("plain")[1].data<float>()[i]) == bits(only));
-            }
         };
         check(true), check(false);
     }
 }
 
-TEST_CASE(
-    "16-bit operands of a contraction are multiplied and added in float32, and the sum rounded once") {
+TEST_CASE("rows are added by lanes, a matrix times a vector too; columns in sequence; neither by fused multiply-adds") {
+    Size m{"m"}, n{"n"};
+    Var i{"i"}, j{"j"}, k{"k"};
+    Input<Tensor> x{"x", f32, {m, n}}, w{"w", f32, {n}}, y{"y", f32, {n, m}}, z{"z", f32, {m, 2, n}};
+    Output<Tensor> row{"row", f32, {m}}, times{"times", f32, {m}}, column{"column", f32, {m}}, weighted{"weighted", f32, {m}},
+        both{"both", f32, {m}}, turned{"turned", f32, {m}};
+    row(i) = sum_over(k, x(i, k));
+    times(i) = sum_over(k, x(i, k) * w(k));
+    column(i) = sum_over(k, y(k, i));
+    weighted(i) = sum_over(k, y(k, i) * w(k));
+    both(i) = sum_over({j, k}, z(i, j, k));
+    turned(i) = sum_over({k, j}, z(i, j, k));
+    Program p{"rows_and_columns", {x, w, y, z, row, times, column, weighted, both, turned}};
+    for (int64_t length : lengths) {
+        Values v(p, 2, {{"m", 3}, {"n", length}});
+        v.run();
+        for (int64_t i = 0; i < 3; i++) {
+            Floats in_row, products, in_both;
+            float down = 0, weighted_down = 0, all = 0;
+            for (int64_t k = 0; k < length; k++) {
+                in_row.push_back(float(v.before("x", {i, k})));
+                products.push_back(in_row.back() * float(v.before("w", {k})));
+                float in_column = float(v.before("y", {k, i})), product = in_column * float(v.before("w", {k}));
+                down += in_column;
+                weighted_down += product;
+                for (int64_t j = 0; j < 2; j++) all += float(v.before("z", {i, j, k}));
+            }
+            for (int64_t j = 0; j < 2; j++)
+                for (int64_t k = 0; k < length; k++) in_both.push_back(float(v.before("z", {i, j, k})));
+            auto is = [&](const char *name, float want) {
+                CHECK(bits(v.out.arguments.at(name)[1].data<float>()[i]) == bits(want));
+            };
+            is("row", by_lanes(in_row, 0, plus)), is("times", by_lanes(products, 0, plus));
+            is("column", down), is("weighted", weighted_down);
+            is("both", by_lanes(in_both, 0, plus)), is("turned", all);
+        }
+    }
+}
+
+TEST_CASE("which order: decided by the accesses that use the last reduced index") {
+    Size n{"n"};
+    Var i{"i"}, j{"j"}, k{"k"};
+    Input<Tensor> a{"a", f32, {n, n}}, b{"b", f32, {n, n}}, v{"v", f32, {n}}, at{"at", i32, {n}};
+    Output<Tensor> out{"out", f32, {n}};
+    auto order = [&](const Expr &e, const char *name) {
+        Tensor t{name};
+        t(i) = e;
+        Output<Tensor> o{std::string(name) + "_out", f32, {n}};
+        o(i) = t(i);
+        return order_of(*Program{"order", {a, b, v, at, o}}.graph().find(name));
+    };
+    CHECK(order(sum_over(k, a(i, k) * b(i, k)), "rows_of_two") == Order::Lanes);
+    CHECK(order(sum_over(k, a(i, k) * v(k)), "matrix_vector") == Order::Lanes);
+    CHECK(order(sum_over(k, v(i) * v(k)), "outer") == Order::Lanes);
+    CHECK(order(sum_over(k, a(k, i)), "columns") == Order::Columns);
+    CHECK(order(sum_over(k, a(i, k) * b(k, i)), "trace") == Order::Columns);
+    CHECK(order(sum_over({j, k}, a(j, i) * b(i, k)), "last_decides") == Order::Lanes);
+    CHECK(order(sum_over({k, j}, a(j, i) * b(i, k)), "last_is_a_column") == Order::Columns);
+    CHECK(order(sum_over(k, v(clamp(at(k), 0, 3)) * v(i)), "lookup_of_rows") == Order::Lanes);
+    CHECK(order(sum_over(k, a(clamp(at(k), 0, 3), i)), "lookup_of_columns") == Order::Columns);
+    Tensor y{"y"};
+    Output<Tensor> product{"product", f32, {n, n}};
+    y(i, j) = sum_over(k, a(i, k) * b(j, k));
+    product(i, j) = y(i, j);
+    CHECK(order_of(*Program{"order", {a, b, product}}.graph().find("y")) == Order::Chain);
+}
+
+TEST_CASE("16-bit operands of a contraction are multiplied and added in float32, and the sum rounded once") {
     for (Type t : {f16, bf16}) {
         Size m{"m"}, n{"n"};
-        Var i{"i"}, k{"k"};
-        Input<Tensor> a{"a", t, {m, n}}, b{"b", t, {n}};
-        Output<Tensor> out{"out", t, {m}}, full{"full", t, {}};
-        out(i) = sum_over(k, a(i, k) * b(k));
+        Var i{"i"}, j{"j"}, k{"k"};
+        Input<Tensor> a{"a", t, {m, n}}, b{"b", t, {n}}, c{"c", t, {n, 1}};
+        Output<Tensor> out{"out", t, {m, 1}}, full{"full", t, {}};
+        out(i, j) = sum_over(k, a(i, k) * c(k, j));
         full() = sum_over(k, b(k) * b(k));
-        Program p{"contraction", {a, b, out, full}};
+        Program p{"contraction", {a, b, c, out, full}};
         Values v(p, 2, {{"m", 3}, {"n", 200}});
         v.run();
         for (int64_t i = 0; i < 3; i++) {
             float sum = 0;
             for (int64_t k = 0; k < 200; k++)
-                sum = std::fma(float(v.before("a", {i, k})), float(v.before("b", {k})), sum);
+                sum = std::fma(float(v.before("a", {i, k})), float(v.before("c", {k, 0})), sum);
             HostTensor rounded(t, {}, {});
             rounded.set(0, sum);
             CHECK(v.out.arguments.at("out")[0].load(i).bits == rounded.load(0).bits);
@@ -168,7 +227,7 @@ TEST_CASE(
             Floats row;
             for (int64_t k = block * 100; k < block * 100 + 100; k++)
                 row.push_back(float(v.before("b", {k})) * float(v.before("b", {k})));
-            float s = block_of_rows({row}, 0, plus);
+            float s = by_lanes(row, 0, plus);
             sum = block ? sum + s : s;
         }
         HostTensor rounded(t, {}, {});
@@ -198,28 +257,35 @@ TEST_CASE("over ranks: rank order, from rank 0's addend") {
         }
 }
 
-TEST_CASE("a contraction over a sliced index: each rank's chain over its own block, then rank order") {
+TEST_CASE("over a sliced index: each rank's chain, or lanes, over its own block, then rank order") {
     Size n{"n"};
-    Var i{"i"}, k{"k"};
-    Input<Tensor> x{"x", f32, {2, n}, sliced(1)}, w{"w", f32, {n}, sliced(0)};
-    Output<Tensor> out{"out", f32, {2}};
-    Tensor part{"part"};
-    part(i) = sum_over(k, x(i, k) * w(k));
+    Var i{"i"}, j{"j"}, k{"k"};
+    Input<Tensor> x{"x", f32, {2, n}, sliced(1)}, w{"w", f32, {n, 1}, sliced(0)};
+    Output<Tensor> out{"out", f32, {2, 1}}, rows{"rows", f32, {2}};
+    Tensor part{"part"}, row_part{"row_part"};
+    part(i, j) = sum_over(k, x(i, k) * w(k, j));
     out = all_reduce(part);
-    Program p{"contraction", {x, w, out}};
+    row_part(i) = sum_over(k, x(i, k));
+    rows = all_reduce(row_part);
+    Program p{"contraction", {x, w, out, rows}};
     for (int ranks : rank_counts)
         for (int64_t length : lengths) {
             Values v(p, ranks, {{"n", length}});
             v.run();
             for (int64_t i = 0; i < 2; i++) {
-                float sum = 0;
+                float sum = 0, row_sum = 0;
                 for (int r = 0; r < ranks; r++) {
                     float own = 0;
-                    for (int64_t k = length * r / ranks; k < length * (r + 1) / ranks; k++)
-                        own = std::fma(float(v.before("x", {i, k})), float(v.before("w", {k})), own);
+                    Floats row;
+                    for (int64_t k = length * r / ranks; k < length * (r + 1) / ranks; k++) {
+                        row.push_back(float(v.before("x", {i, k})));
+                        own = std::fma(row.back(), float(v.before("w", {k, 0})), own);
+                    }
                     sum = r ? sum + own : own;
+                    row_sum = r ? row_sum + by_lanes(row, 0, plus) : by_lanes(row, 0, plus);
                 }
                 CHECK(bits(v.out.arguments.at("out")[0].data<float>()[i]) == bits(sum));
+                CHECK(bits(v.out.arguments.at("rows")[0].data<float>()[i]) == bits(row_sum));
             }
         }
 }
