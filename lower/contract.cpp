@@ -133,12 +133,15 @@ public:
         body.out(at) = round_to(n.type, acc(at));
         int width =
             lanes > 0 ? lanes : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
-        Var x = vars.back(), outer("outer"), inner("inner");
+        Var x = vars.back(), outer("outer"), strip("strip"), inner("inner");
         if (width <= 1) {
             acc.compute_at(body.out, x);
             return;
         }
-        body.out.split(x, outer, inner, width, TailStrategy::GuardWithIf).vectorize(inner);
+        // A strip of accumulators stays in cache while rows of memory pass by.
+        body.out.split(x, outer, strip, 32 * width, TailStrategy::GuardWithIf)
+            .split(strip, strip, inner, width, TailStrategy::GuardWithIf)
+            .vectorize(inner);
         acc.compute_at(body.out, outer).vectorize(x, width, TailStrategy::GuardWithIf);
         acc.update().reorder(reordered(x, r)).vectorize(x, width, TailStrategy::GuardWithIf);
     }

@@ -109,11 +109,12 @@ std::vector<Expr> visible(std::vector<Expr> values, const std::vector<Expr> &ele
 }
 
 Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArguments &a, const std::string &name,
-                       const Target &t, bool checked) {
+                       const Target &t, bool checked, bool far) {
     Target how = t;
     if (!checked) how.set_feature(Target::NoAsserts);
+    if (far) how.set_feature(Target::LargeBuffers);
     Module kernel = Halide::Pipeline(outs).compile_to_module(a, name, how, LinkageType::ExternalPlusArgv);
-    if (checked) return kernel;
+    if (how == t) return kernel;
     // Modules link only when their targets are equal; and under NoAsserts LLVM code of the dispatcher and the wrapper would
     // drop the return of error codes, which are assertions.
     Module same(name, t);

@@ -26,9 +26,9 @@ Expr load(const Halide::Parameter &, const std::vector<Expr> &halide_indices);
 // and whose arms are equal. The simplifier removes the select.
 std::vector<Expr> visible(std::vector<Expr> values, const std::vector<Expr> &elements_read);
 
-// `checked`: with Halide's own checks of arguments and bounds.
+// checked: with Halide's own checks of arguments and bounds. far: elements may be 2^31 and more from a buffer's first.
 Halide::Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArguments &, const std::string &name,
-                               const Halide::Target &, bool checked);
+                               const Halide::Target &, bool checked, bool far = false);
 
 // Was it Halide's word that a buffer is read at an index without bounds?
 bool is_unbounded_read(const std::exception &);

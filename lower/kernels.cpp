@@ -77,10 +77,14 @@ class Builder {
     std::string next_name() const {
         return prefix + "_k" + std::to_string(kernels.modules.size());
     }
+    bool by_lanes(const Stage &s) const {
+        bool reduces = s.kind == plan::StageKind::Contract || s.kind == plan::StageKind::BlockSum;
+        return reduces && order_of(l.graph.at(s.nodes[0])) == Order::Lanes;
+    }
     // The executor has checked every argument, so a kernel's own checks say nothing new but where it reads at computed indices.
     // They take longer than the sums of a small sweep.
     bool needs_checks(const Stage &s) const {
-        if (s.kind == plan::StageKind::Contract && order_of(l.graph.at(s.nodes[0])) != Order::Lanes) return true;  // allocates
+        if (s.kind == plan::StageKind::Contract && !by_lanes(s)) return true;  // allocates
         bool computed = false;
         for (NodeId id : s.nodes)
             for_each_access(l.graph.at(id).value, [&](const Call *c) {
@@ -95,7 +99,7 @@ class Builder {
         k->loads = body.loads();
         std::string name = next_name();
         try {
-            kernels.modules.push_back(compile_kernels({body.out}, list, name, target, needs_checks(s)));
+            kernels.modules.push_back(compile_kernels({body.out}, list, name, target, needs_checks(s), by_lanes(s)));
         } catch (const Error &e) {
             if (is_unbounded_read(e)) refuse_unbounded_index(s);
             throw;
@@ -265,7 +269,7 @@ class Builder {
         KernelArguments list;
         Loops loops = loop_parameters(list, s.loops.size());
         KernelBody body(l, s, {}, Func(next_name()));
-        auto define = order_of(n) == Order::Lanes ? define_lanes : define_contraction;
+        auto define = by_lanes(s) ? define_lanes : define_contraction;
         define(n, body, loops.lo, loops.hi, target, s.vectorize);
         body.append_arguments(list);
         return finish(s, body, list);
