@@ -99,7 +99,8 @@ class Builder {
         k->loads = body.loads();
         std::string name = next_name();
         try {
-            kernels.modules.push_back(compile_kernels({body.out}, list, name, target, needs_checks(s), by_lanes(s)));
+            const bool checked = needs_checks(s), far = !checked || by_lanes(s);  // else a check says what is too far
+            kernels.modules.push_back(compile_kernels({body.out}, list, name, target, checked, far));
         } catch (const Error &e) {
             if (is_unbounded_read(e)) refuse_unbounded_index(s);
             throw;

@@ -105,5 +105,5 @@ TEST_CASE("kernels that walk over all rows themselves: right, or an error that s
             for (int64_t k = 0; k < 100; k++) CHECK(b[r * stride + k] == int8_t(sum + k));
         }
     });
-    CHECK_MESSAGE((text.empty() || text.find("exceeds the maximum size of 2147483647") != std::string::npos), text);
+    CHECK(text == "");
 }
