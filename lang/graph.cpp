@@ -10,6 +10,10 @@ bool Node::reduces_over_ranks() const {
     return c && c->reduce;
 }
 
+bool Node::is_all_reduce() const {
+    return reduces_over_ranks() && !as<Communication>()->to_dim;
+}
+
 bool Node::loads_from_ranks() const {
     auto *c = as<Communication>();
     return c && (c->from.kind == From::Each || c->from.kind == From::Rank);

@@ -321,10 +321,11 @@ class Builder {
 public:
     Builder(Graph &g, const std::vector<ArgumentRef> &arguments) : g(g), arguments(arguments) {}
 
-    std::vector<DefinitionPtr> named() const {
-        std::vector<DefinitionPtr> all = definitions;
+    std::map<DefinitionPtr, NodeId> named() const {
+        std::map<DefinitionPtr, NodeId> all;
+        for (auto &d : definitions) all[d] = node_of.at(d.get());
         for (auto &a : arguments)
-            if (!a.scalar) all.push_back(a.definition);
+            if (!a.scalar) all[a.definition] = node_of.at(a.definition.get());
         return all;
     }
 

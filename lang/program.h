@@ -121,7 +121,7 @@ void require(const Expr &condition, const std::string &text);
 
 class Program {
     Graph g;
-    std::vector<DefinitionPtr> named;
+    std::map<DefinitionPtr, NodeId> named;
 
 public:
     // arguments: in the order of the compiled function's. Throws Error.
@@ -133,8 +133,8 @@ public:
     const Graph &graph() const {
         return g;
     }
-    // The user's tensors that the graph was made of: arguments, and named definitions that a result needs.
-    const std::vector<DefinitionPtr> &definitions() const {
+    // The user's tensors that the graph was made of, and their nodes in it: arguments, and named definitions that a result needs.
+    const std::map<DefinitionPtr, NodeId> &tensors() const {
         return named;
     }
     void require(const Expr &condition, const std::string &text);

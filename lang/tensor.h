@@ -174,6 +174,9 @@ struct Definition {
     Type type;
     Names vars;
     Expr value;  // reads other definitions through reference()
+    // Of a tensor that a schedule gave back: what that made of another one.
+    Role role = Role::Own;
+    std::shared_ptr<Definition> of;
 
     Type element_type() const;  // throws if not known yet
     int dimensions() const;     // likewise

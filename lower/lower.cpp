@@ -2,7 +2,6 @@
 #include "collectives/plan/pack.h"
 #include "collectives/plan/validate.h"
 #include "lang/error.h"
-#include "lower/addends.h"
 #include "lower/barriers.h"
 #include "lower/emit.h"
 #include "lower/stages.h"

@@ -1,7 +1,7 @@
 // What the passes of lower.cpp hand to each other: stages and storage over a scheduled graph. The plan is written from it.
 #pragma once
 #include "collectives/plan/plan_generated.h"
-#include "lang/graph.h"
+#include "schedule/partition.h"
 
 namespace stretto {
 
@@ -46,12 +46,5 @@ struct Lowering {
     std::map<NodeId, int> buffer_of;  // of arguments, and of nodes that are stored
     bool leave_one_shot = false, leave_two_phase = false;
 };
-
-// The accesses of n's value with: is it the element that n computes?
-struct Read {
-    NodeId node;
-    bool same_element;
-};
-std::vector<Read> reads_of(const Graph &, const Node &n);
 
 }  // namespace stretto

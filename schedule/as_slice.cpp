@@ -1,8 +1,6 @@
 #include "schedule/as_slice.h"
-#include <algorithm>
 #include "lang/infer.h"
 #include "lang/print.h"
-#include "schedule/refuse.h"
 
 namespace stretto {
 
@@ -14,7 +12,7 @@ int sliced_dimension(const Graph &g, const Node &t) {
     const Node *first = nullptr;
     for (NodeId r : g.readers(t.id)) {
         const Node &reader = g.at(r);
-        std::string left = reader.is_communication() ? reader.name : left_side(g, reader);
+        std::string left = reader.is_communication() ? reader.name : left_side(reader);
         if (!reader.layout.is_sliced() || reader.is_communication())
             refuse(left + " is " + to_string(reader.layout) + ", not sliced: it reads all of " + t.name + ".");
         auto *blocks = reader.as<Blocks>();
@@ -40,7 +38,9 @@ int sliced_dimension(const Graph &g, const Node &t) {
     return dim;
 }
 
-Graph rewrite(const Graph &before, const AsSlice &v) {
+}  // namespace
+
+Graph apply(const Graph &before, const AsSlice &v) {
     const Argument &a = before.arguments[v.argument];
     if (a.scalar) refuse(a.name + " is a scalar.");
     if (a.access == Access::Output) refuse(a.name + " is an output: it has no value at entry.");
@@ -49,7 +49,9 @@ Graph rewrite(const Graph &before, const AsSlice &v) {
     int dim = sliced_dimension(before, before.at(a.node));
 
     Graph g = before;
-    g.arguments[v.argument].layout = g.at(a.node).layout = sliced(dim);
+    Node &entry = g.at(a.node);
+    g.arguments[v.argument].layout = entry.layout = sliced(dim);
+    entry.domain[size_t(dim)].axes = entry.layout.axes_of(size_t(dim));
     for (auto &r : g.results) {
         if (r.argument != v.argument) continue;
         const Node &value = g.at(r.node);
@@ -63,25 +65,10 @@ Graph rewrite(const Graph &before, const AsSlice &v) {
     return settle(std::move(g));
 }
 
-bool is_legal(const Graph &g, const AsSlice &v) {
-    return succeeds([&] { rewrite(g, v); });
-}
-
-}  // namespace
-
-Graph apply(const Graph &before, const AsSlice &v) {
-    try {
-        return rewrite(before, v);
-    } catch (const Error &e) {
-        std::vector<std::string> legal;
-        for (ArgumentId a = 0; a < int(before.arguments.size()); a++)
-            if (is_legal(before, {a})) legal.push_back("s." + to_string(before, AsSlice{a}));
-        refuse(reason_of(e), legal, "no as_slice yet; first s.split and s.reorder, or s.slice, what reads the argument.");
-    }
-}
-
-std::string to_string(const Graph &g, const AsSlice &v, const Naming &) {
-    return "as_slice(" + g.arguments[v.argument].name + ")";
+std::vector<AsSlice> AsSlice::moves(const Graph &g) {
+    std::vector<AsSlice> all;
+    for (ArgumentId a = 0; a < int(g.arguments.size()); a++) all.push_back({a});
+    return legal_of(g, all);
 }
 
 }  // namespace stretto

@@ -6,17 +6,23 @@
 //
 // The gather of its new value goes. Every later verb checks again that argument and new value agree.
 #pragma once
-#include "schedule/nodes.h"
+#include "schedule/fields.h"
 
 namespace stretto {
 
 struct AsSlice {
-    ArgumentId argument;
+    ArgumentId argument = -1;
+
+    static constexpr const char *name = "as_slice";
+    static constexpr const char *no_moves =
+        "no as_slice yet; first s.split and s.reorder, or s.slice, what reads the argument.";
+    template <class V, class F>
+    static void fields(V &v, F &f) { f.argument("argument", v.argument); }
+    static std::vector<AsSlice> moves(const Graph &);
 };
 
 // Legal: t is a replicated Input or InOut tensor; every read of it is of the reader's own element of one slice, the same
-// dimension of t everywhere; a new value is that slice, or a gather of it. Throws Error.
+// dimension of t everywhere; a new value is that slice, or a gather of it.
 Graph apply(const Graph &, const AsSlice &);
-std::string to_string(const Graph &before, const AsSlice &, const Naming & = name_of);
 
 }  // namespace stretto

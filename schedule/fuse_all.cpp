@@ -14,8 +14,6 @@ Graph apply(const Graph &before, const FuseAll &) {
     return settle(std::move(g));
 }
 
-std::string to_string(const Graph &, const FuseAll &, const Naming &) {
-    return "fuse_all()";
-}
+std::vector<FuseAll> FuseAll::moves(const Graph &g) { return legal_of<FuseAll>(g, {{}}); }
 
 }  // namespace stretto

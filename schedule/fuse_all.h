@@ -7,14 +7,20 @@
 // In the order of the graph each stage joins the Group of its latest producer where s.fuse would accept it, else that of an
 // earlier producer, else it opens one. Groups that are there already stay; what joins nothing stays without a Group.
 #pragma once
-#include "schedule/nodes.h"
+#include "schedule/fields.h"
 
 namespace stretto {
 
-struct FuseAll {};
+struct FuseAll {
+    static constexpr const char *name = "fuse_all";
+    static constexpr const char *no_moves =
+        "no fuse_all; s.vectorize asks for different lanes of what would be computed in one stage.";
+    template <class V, class F>
+    static void fields(V &, F &) {}
+    static std::vector<FuseAll> moves(const Graph &);
+};
 
-// Always legal.
+// Legal unless s.vectorize asked for different lanes of what comes into one stage.
 Graph apply(const Graph &, const FuseAll &);
-std::string to_string(const Graph &before, const FuseAll &, const Naming & = name_of);
 
 }  // namespace stretto

@@ -17,12 +17,8 @@ public:
     NamedSchedule(const std::string &name, std::function<void(Schedule &)> verbs);
     NamedSchedule(const NamedSchedule &) = delete;  // a generator holds its address
 
-    const std::string &name() const {
-        return n;
-    }
-    void operator()(Schedule &s) const {
-        verbs(s);
-    }
+    const std::string &name() const { return n; }
+    void operator()(Schedule &s) const { verbs(s); }
 
     // Where members constructed now register, in the order of their declaration; null outside of generators.
     static thread_local std::vector<NamedSchedule *> *open;

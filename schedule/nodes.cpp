@@ -5,25 +5,79 @@
 #include "lang/results.h"
 #include "schedule/refuse.h"
 #include "schedule/sweep.h"
+#include "schedule/vectorize.h"
 
 namespace stretto {
 
-std::string name_of(const Node &n) {
-    return n.name;
+// ---- who reads whom
+
+Links::Links(const Graph &g)
+    : reads(g.identities.size()), readers(g.identities.size()), is_result(g.identities.size()) {
+    for (auto &n : g.nodes) {
+        reads[size_t(n.id)] = nodes_read(n.value);
+        for (NodeId r : reads[size_t(n.id)]) readers[size_t(r)].push_back(n.id);
+    }
+    for (auto &r : g.results) is_result[size_t(r.node)] = 1;
+}
+
+NodeSet dependents(const Graph &g, const NodeSet &sources) {
+    NodeSet set;
+    for (auto &n : g.nodes)  // operands come before users
+        for (NodeId r : nodes_read(n.value))
+            if (sources.count(r) || set.count(r)) set.insert(n.id);
+    return set;
+}
+
+NodeSet dependencies(const Graph &g, const NodeSet &users) {
+    NodeSet set;
+    for (size_t i = g.nodes.size(); i-- > 0;)
+        if (users.count(g.nodes[i].id) || set.count(g.nodes[i].id))
+            for (NodeId r : nodes_read(g.nodes[i].value)) set.insert(r);
+    return set;
+}
+
+std::vector<Index> loops_of(const Node &n) {
+    const auto first = n.domain.begin() + ptrdiff_t(n.as<Blocks>() ? n.dimensions() : 0);
+    return {first, n.as<Blocks>() ? n.domain.end() : first + ptrdiff_t(n.dimensions())};
+}
+
+std::vector<Read> reads_of(const Graph &g, const Node &n) {
+    const std::vector<Index> loops = loops_of(n);
+    std::vector<Read> reads;
+    for_each_access(n.value, [&](const Halide::Internal::Call *c) {
+        const Node &t = g.at(accessed(c));
+        const std::vector<Expr> indices = indices_of(c);
+        bool same = indices.size() == loops.size() && t.dimensions() == loops.size();
+        for (size_t d = 0; same && d < loops.size(); d++)
+            same = bare_index(indices[d]) == loops[d].name && t.domain[d].extent == loops[d].extent;
+        reads.push_back({t.id, same});
+    });
+    return reads;
+}
+
+std::vector<std::vector<Expr>> reads_of(const Node &n, NodeId x) {
+    std::vector<std::vector<Expr>> reads;
+    for_each_access(n.value, [&](const Halide::Internal::Call *c) {
+        if (accessed(c) == x) reads.push_back(indices_of(c));
+    });
+    return reads;
+}
+
+bool are_indices(const std::vector<Expr> &indices, const Names &names) {
+    if (indices.size() != names.size()) return false;
+    for (size_t d = 0; d < names.size(); d++)
+        if (bare_index(indices[d]) != names[d]) return false;
+    return true;
 }
 
 // ---- parts
 
-namespace {
-
-bool gathers_blocks(const Graph &g, const Node &n) {
+bool exchanges_blocks(const Graph &g, const Node &n) {
     return n.origin.role == Role::AllGather && g.identities[size_t(n.origin.of)].origin.role == Role::Blocks;
 }
 
-}  // namespace
-
 bool is_part(const Graph &g, const Node &n) {
-    return n.as<Blocks>() || gathers_blocks(g, n) || n.origin.role == Role::Inner;
+    return n.as<Blocks>() || exchanges_blocks(g, n) || n.origin.role == Role::Inner;
 }
 
 NodeIds parts_of(const Graph &g, NodeId id) {
@@ -56,21 +110,18 @@ NodeIds without_parts(const Graph &g, const NodeSet &set) {
 
 // ---- messages
 
-std::string left_side(const Graph &, const Node &n) {
-    return n.name + "(" + join(n.vars()) + ")";
-}
+std::string left_side(const Node &n) { return n.name + "(" + join(n.vars()) + ")"; }
 
 std::string access_text(const Graph &g, const Halide::Internal::Call *c) {
     const Node &n = g.at(accessed(c));
     // The result of a split is what the user knows as the tensor that was split.
     const bool of_split = n.origin.role == Role::AllGather && !g.has(n.origin.of);
-    std::string name = of_split ? g.identities[size_t(n.origin.of)].name : n.name;
     std::vector<std::string> indices;
     for (auto &i : indices_of(c)) indices.push_back(to_string(g, i));
-    return name + "(" + join(indices) + ")";
+    return (of_split ? g.identities[size_t(n.origin.of)].name : n.name) + "(" + join(indices) + ")";
 }
 
-std::string kind_of(const Node &n) {
+std::string kind_text(const Node &n) {
     struct Visitor {
         std::string operator()(const ArgumentValue &) { return "an argument"; }
         std::string operator()(const Map &) { return "elementwise"; }
@@ -85,9 +136,9 @@ std::string kind_of(const Node &n) {
     return std::visit(Visitor(), n.op);
 }
 
-std::string names_of(const Graph &g, const NodeIds &ids, const Naming &name) {
-    std::vector<std::string> names;
-    for (NodeId id : ids) names.push_back(name(g.at(id)));
+std::string names_of(const Graph &g, const NodeIds &ids) {
+    Names names;
+    for (NodeId id : ids) names.push_back(g.identities[size_t(id)].name);
     return join(names);
 }
 
@@ -98,60 +149,29 @@ NodeIds nodes_where(const Graph &g, const std::function<bool(const Node &)> &f) 
     return ids;
 }
 
-// ---- structure
-
-NodeIds between(const Graph &g, NodeId user, NodeId source) {
-    return nodes_where(g, [&](const Node &n) {
-        return n.id != user && n.id != source && depends_on(g, user, n.id) && depends_on(g, n.id, source);
-    });
-}
-
-bool depends_on(const Graph &g, NodeId user, NodeId source) {
-    NodeSet seen;
-    std::function<bool(NodeId)> visit = [&](NodeId x) {
-        if (x == source) return true;
-        if (!seen.insert(x).second) return false;
-        for (NodeId r : g.reads(x))
-            if (visit(r)) return true;
-        return false;
-    };
-    return visit(user);
-}
-
-std::vector<std::vector<Expr>> reads_of(const Node &n, NodeId x) {
-    std::vector<std::vector<Expr>> reads;
-    for_each_access(n.value, [&](const Halide::Internal::Call *c) {
-        if (accessed(c) == x) reads.push_back(indices_of(c));
-    });
-    return reads;
-}
-
-bool are_indices(const std::vector<Expr> &indices, const Names &names) {
-    if (indices.size() != names.size()) return false;
-    for (size_t d = 0; d < names.size(); d++)
-        if (bare_index(indices[d]) != names[d]) return false;
-    return true;
-}
-
 // ---- rewriting
 
-void inline_reads(Graph &g, const Node &from, const std::function<bool(const Node &)> &who) {
+void inline_read(Node &n, const Node &from) {
     auto inlined = [&](const Expr &e, const Expr &value) {
         return map_accesses(e, [&](const Halide::Internal::Call *c) {
             return accessed(c) == from.id ? substitute_indices(value, from.vars(), indices_of(c)) : Expr(c);
         });
     };
-    for (auto &n : g.nodes) {
-        if (n.id == from.id || !who(n)) continue;
-        n.value = inlined(n.value, from.value);
-        n.source = inlined(n.source, from.source);
-    }
+    n.value = inlined(n.value, from.value);
+    n.source = inlined(n.source, from.source);
 }
 
-NodeId add_gather(Graph &g, NodeId x, int dim, const std::function<bool(const Node &)> &who) {
-    NodeId id = g.add(g.communication({Role::AllGather, x, 0}, {{From::Owner, {world_axis}, 0, dim}, {}}, g.at(x))).id;
-    g.redirect_reads(x, id, who);
-    g.redirect_results(x, id);
+NodeId add_gather(Graph &g, NodeId of, NodeId x, const NodeIds &readers) {
+    const Layout &l = g.at(x).layout;
+    const int dim = l.first_sliced();
+    const Communication gather{{From::Owner, l.axes_of(size_t(dim)), 0, dim}, {}, {}, Algorithm::Auto};
+    const NodeId id = g.add(g.communication({Role::AllGather, of, 0}, gather, g.at(x))).id;
+    for (NodeId r : readers) {
+        Node &n = g.at(r);
+        n.value = redirect(n.value, of, id);
+        n.source = redirect(n.source, of, id);
+    }
+    g.redirect_results(of, id);
     infer_node(g, id);
     return id;
 }
@@ -162,11 +182,19 @@ void refuse_if_grouped(const Graph &g, const Node &n, const std::string &verb) {
            names_of(g, group_members(g, n.directives.group)) + "} already: s." + verb + " comes before s.fuse.");
 }
 
+void check_dimension(const Node &n, int dim) {
+    const int dimensions = int(n.dimensions());
+    if (dim >= 0 && dim < dimensions) return;
+    refuse(n.name + " has " + std::to_string(dimensions) + (dimensions == 1 ? " dimension" : " dimensions") +
+           ", there is no dimension " + std::to_string(dim) + ".");
+}
+
 Graph settle(Graph g) {
     g.tidy();
     infer(g);
     check_results(g);
     check_groups(g);
+    check_lanes(g);
     return g;
 }
 

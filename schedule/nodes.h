@@ -8,14 +8,34 @@ namespace stretto {
 using NodeSet = std::set<NodeId>;
 using NodeIds = std::vector<NodeId>;
 
-// How a node is written: its name in text, an expression in C++. Each verb prints itself through one.
-using Naming = std::function<std::string(const Node &)>;
-std::string name_of(const Node &);
+// ---- who reads whom
+// Looked up once, for a graph that does not change meanwhile. By id; of a node that is not there empty.
+struct Links {
+    explicit Links(const Graph &);
+    std::vector<NodeIds> reads, readers;  // in the order of the graph, each once
+    std::vector<char> is_result;
+};
+// The nodes that depend on one of these, and those that one of these depends on.
+NodeSet dependents(const Graph &, const NodeSet &);
+NodeSet dependencies(const Graph &, const NodeSet &);
+
+// What a node runs over: the elements of its value; of block results the elements that they reduce.
+std::vector<Index> loops_of(const Node &);
+// An access of a node's value: of the element at the node's own loops?
+struct Read {
+    NodeId node;
+    bool same_element;
+};
+std::vector<Read> reads_of(const Graph &, const Node &);
+// The indices with which node n reads x, once for each read.
+std::vector<std::vector<Expr>> reads_of(const Node &n, NodeId x);
+bool are_indices(const std::vector<Expr> &, const Names &);
 
 // ---- the parts of a definition
 // The block results of a full reduction, the all-gather of those, and a reduction inside of an expression have no name of
 // the user's: they come with the node that uses them, and nobody writes them.
 bool is_part(const Graph &, const Node &);
+bool exchanges_blocks(const Graph &, const Node &);
 // The parts of node `id`, operands first.
 NodeIds parts_of(const Graph &, NodeId id);
 NodeSet with_parts(const Graph &, const NodeIds &);
@@ -23,28 +43,23 @@ NodeSet with_parts(const Graph &, const NodeIds &);
 NodeIds without_parts(const Graph &, const NodeSet &);
 
 // ---- for messages
-std::string left_side(const Graph &, const Node &);                              // p1(i)
-std::string access_text(const Graph &, const Halide::Internal::Call *);          // gsum(i) for the result of gsum.ag
-std::string kind_of(const Node &);                                               // an all-reduce
-std::string names_of(const Graph &, const NodeIds &, const Naming & = name_of);  // avg, m1, v1
+std::string left_side(const Node &);                                     // p1(i)
+std::string access_text(const Graph &, const Halide::Internal::Call *);  // gsum(i) for the result of gsum.ag
+std::string kind_text(const Node &);                                       // an all-reduce
+std::string names_of(const Graph &, const NodeIds &);                    // avg, m1, v1
 NodeIds nodes_where(const Graph &, const std::function<bool(const Node &)> &);
 
-// ---- structure
-// The nodes on paths of reads from `user` back to `source`, both left out, in the order of the graph.
-NodeIds between(const Graph &, NodeId user, NodeId source);
-bool depends_on(const Graph &, NodeId user, NodeId source);
-// The indices with which node n reads x, once for each read.
-std::vector<std::vector<Expr>> reads_of(const Node &n, NodeId x);
-bool are_indices(const std::vector<Expr> &, const Names &);
-
 // ---- rewriting
-// Reads of `from` become from's own value, in the nodes for which `who` holds.
-void inline_reads(Graph &, const Node &from, const std::function<bool(const Node &)> &who);
-// Adds x.ag = all_gather(x), inferred, and gives it to every result and to the readers for which `who` holds.
-NodeId add_gather(Graph &, NodeId x, int dim, const std::function<bool(const Node &)> &who);
+// Reads of `from` in n become from's own value.
+void inline_read(Node &n, const Node &from);
+// Adds of.ag = all_gather(x), inferred. It takes the place of `of` (x itself, or what x is a slice of) in results and in these
+// readers.
+NodeId add_gather(Graph &, NodeId of, NodeId x, const NodeIds &readers);
 // Refuses a node that is in a Group already: verbs that change it come before fuse.
 void refuse_if_grouped(const Graph &, const Node &, const std::string &verb);
-// What every verb ends with: dead nodes go, layouts are inferred, results and Groups are checked again.
+// Refuses a dimension that n does not have.
+void check_dimension(const Node &n, int dim);
+// What every verb ends with: dead nodes go, layouts are inferred, results, Groups and lanes are checked again.
 Graph settle(Graph);
 
 }  // namespace stretto

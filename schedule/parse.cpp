@@ -4,7 +4,6 @@
 //     call:      [name "," name "="] verb "(" [term {"," term}] ")"       the names on the left: what split makes
 //     term:      name | number | "{" [name {"," name}] "}"
 //     name:      [A-Za-z_][A-Za-z0-9_.]*
-#include "schedule/refuse.h"
 #include "schedule/schedule.h"
 
 namespace stretto {
@@ -34,25 +33,21 @@ struct Term {
     std::vector<Token> set;  // its members
 };
 
-struct Signature {
-    const char *verb, *usage;
-    std::vector<Term::Kind> terms;
-    int optional;  // so many of the last terms may be left out
-};
+// "split(tensor, dim)"
+class Usage {
+    Names fields;
 
-const std::vector<Signature> &signatures() {
-    static const std::vector<Signature> all = {
-        {"split", "split(tensor, dim)", {Term::Name, Term::Number}, 1},
-        {"reorder", "reorder(gather, {tensors})", {Term::Name, Term::Set}, 0},
-        {"slice", "slice(tensor, dim)", {Term::Name, Term::Number}, 1},
-        {"as_slice", "as_slice(argument)", {Term::Name}, 0},
-        {"fuse", "fuse({tensors})", {Term::Set}, 0},
-        {"fuse_all", "fuse_all()", {}, 0},
-        {"collective", "collective(tensor, OneShot)", {Term::Name, Term::Name}, 0},
-        {"vectorize", "vectorize(tensor, lanes)", {Term::Name, Term::Number}, 0},
-    };
-    return all;
-}
+public:
+    void tensor(const char *what, NodeId) { fields.push_back(what); }
+    void tensors(const char *what, const NodeIds &) { fields.push_back(std::string("{") + what + "}"); }
+    void argument(const char *what, ArgumentId) { fields.push_back(what); }
+    void number(const char *what, int, bool = false) { fields.push_back(what); }
+    void algorithm(const char *what, Algorithm) { fields.push_back(what); }
+    std::string operator()(const Verb &verb) {
+        std::visit([&](auto &v) { v.fields(v, *this); }, verb);
+        return name_of(verb) + "(" + join(fields) + ")";
+    }
+};
 
 class Parser {
     const std::string &text;
@@ -105,15 +100,9 @@ class Parser {
         tokens.push_back({Token::End, "", {number + 1, int(line.find_last_not_of(' ') + 2)}});
     }
 
-    const Token &peek() const {
-        return tokens[next];
-    }
-    bool at(const char *mark) const {
-        return peek().kind == Token::Mark && peek().text == mark;
-    }
-    Token take() {
-        return tokens[next++];
-    }
+    const Token &peek() const { return tokens[next]; }
+    bool at(const char *mark) const { return peek().kind == Token::Mark && peek().text == mark; }
+    Token take() { return tokens[next++]; }
     static std::string shown(const Token &t) {
         return t.kind == Token::End ? "the line ends here" : "here is '" + t.text + "'";
     }
@@ -143,14 +132,46 @@ class Parser {
         return t;
     }
 
+    // Reads the fields of a verb from the terms that were written.
+    struct Reader {
+        const Parser &p;
+        const Token &verb;
+        const std::vector<Term> &terms;
+        const std::string usage;
+        const Place end;
+        size_t next = 0;
+
+        // The next term, null if it is left out.
+        const Term *take(Term::Kind kind, bool left_out = false) {
+            static const char *kinds[] = {"a name", "a number", "a set"};
+            if (next == terms.size()) {
+                if (!left_out) p.fail(end, verb.text + " takes " + kinds[kind] + " here.", "Legal: " + usage);
+                return nullptr;
+            }
+            const Term &t = terms[next++];
+            if (t.kind != kind)
+                p.fail(t.token.at, verb.text + " takes " + kinds[kind] + " here, not " + kinds[t.kind] + ".", "Legal: " + usage);
+            return &t;
+        }
+        void tensor(const char *, NodeId &id) { id = p.node(take(Term::Name)->token); }
+        void tensors(const char *, NodeIds &ids) {
+            for (auto &name : take(Term::Set)->set) ids.push_back(p.node(name));
+        }
+        void argument(const char *, ArgumentId &a) { a = p.argument(take(Term::Name)->token); }
+        void number(const char *, int &n, bool left_out = false) {
+            const Term *t = take(Term::Number, left_out);
+            if (!t) return;
+            if (t->token.text == "-" || t->token.text.size() > 9)
+                p.fail(t->token.at, "'" + t->token.text + "' is not a small whole number.", "Legal: 0 to 999999999");
+            n = std::stoi(t->token.text);
+        }
+        void algorithm(const char *, Algorithm &a) { a = p.algorithm(take(Term::Name)->token); }
+    };
+
     NodeId node(const Token &t) const {
-        if (const Node *n = find_node(s.graph(), t.text)) return n->id;
+        const Node *n = s.graph().find(t.text);
+        if (n && !is_part(s.graph(), *n)) return n->id;
         fail(t.at, "no tensor is called " + t.text + ".", legal_names(t.text, node_names(s.graph())));
-    }
-    NodeIds nodes(const Term &t) const {
-        NodeIds ids;
-        for (auto &name : t.set) ids.push_back(node(name));
-        return ids;
     }
     ArgumentId argument(const Token &t) const {
         auto &all = s.graph().arguments;
@@ -166,45 +187,31 @@ class Parser {
         }
         fail(t.at, "no algorithm is called " + t.text + ".", legal_names(t.text, names));
     }
-    int number(const std::vector<Term> &terms, size_t i) const {
-        if (i >= terms.size()) return 0;
-        const Token &t = terms[i].token;
-        if (t.text == "-" || t.text.size() > 9)
-            fail(t.at, "'" + t.text + "' is not a small whole number.", "Legal: 0 to 999999999");
-        return std::stoi(t.text);
-    }
-
-    const Signature &signature(const Token &verb) const {
+    Verb verb_called(const Token &name) const {
         Names names;
-        for (auto &x : signatures()) {
-            if (verb.text == x.verb) return x;
-            names.push_back(x.verb);
+        for (auto &v : all_verbs()) {
+            if (name_of(v) == name.text) return v;
+            names.push_back(name_of(v));
         }
-        fail(verb.at, "no verb is called " + verb.text + ".", legal_names(verb.text, names));
+        fail(name.at, "no verb is called " + name.text + ".", legal_names(name.text, names));
     }
 
-    void check(const Signature &x, const Token &verb, const std::vector<Term> &terms, const Place &end) const {
-        std::string legal = std::string("Legal: ") + x.usage;
-        static const char *kinds[] = {"a name", "a number", "a set"};
-        for (size_t i = 0; i < terms.size(); i++) {
-            if (i >= x.terms.size()) fail(terms[i].token.at, verb.text + " takes no argument here.", legal);
-            if (terms[i].kind != x.terms[i])
-                fail(terms[i].token.at, verb.text + " takes " + kinds[x.terms[i]] + " here, not " + kinds[terms[i].kind] + ".",
-                     legal);
+    // What stands on the left are the names of what the verb makes.
+    void check_left(const std::vector<Token> &left, const Token &name, const Verb &v, const std::string &usage) const {
+        Names made;
+        for (Role role : made_by(v).roles) {
+            Node n;
+            n.origin = {role, made_by(v).of, 0};
+            made.push_back(s.graph().name_from(n));
         }
-        if (terms.size() + x.optional < x.terms.size())
-            fail(end, verb.text + " takes " + kinds[x.terms[terms.size()]] + " here.", legal);
-    }
-
-    Verb make(const std::string &verb, const std::vector<Term> &t) const {
-        if (verb == "split") return Split{node(t[0].token), number(t, 1)};
-        if (verb == "reorder") return Reorder{node(t[0].token), nodes(t[1])};
-        if (verb == "slice") return Slice{node(t[0].token), number(t, 1)};
-        if (verb == "as_slice") return AsSlice{argument(t[0].token)};
-        if (verb == "fuse") return Fuse{nodes(t[0])};
-        if (verb == "collective") return Collective{node(t[0].token), algorithm(t[1].token)};
-        if (verb == "vectorize") return Vectorize{node(t[0].token), number(t, 1)};
-        return FuseAll{};
+        for (size_t i = 0; i < left.size(); i++) {
+            if (i >= made.size())
+                fail(left[i].at, name.text + " makes nothing of the name " + left[i].text + ".",
+                     "Legal: " + (made.empty() ? usage : join(made) + " = " + usage));
+            if (left[i].text != made[i]) fail(left[i].at, name.text + " calls this " + made[i] + ".", "Legal: " + join(made));
+        }
+        if (!left.empty() && left.size() < made.size())
+            fail(left.back().at, name.text + " makes two tensors.", "Legal: " + join(made));
     }
 
     void line() {
@@ -219,7 +226,7 @@ class Parser {
             expect(Token::Mark, "'='", "=");
             verb = expect(Token::Name, "a verb");
         }
-        const Signature &x = signature(verb);
+        Verb v = verb_called(verb);
         expect(Token::Mark, "'('", "(");
         std::vector<Term> terms;
         while (!at(")")) {
@@ -228,28 +235,17 @@ class Parser {
         }
         Token close = take();
         if (peek().kind != Token::End) fail(peek().at, "there is more after the verb.", "Legal: one verb a line");
-        check(x, verb, terms, close.at);
 
-        Verb v = make(verb.text, terms);
-        Names made;
-        if (auto *split = std::get_if<Split>(&v)) {
-            const std::string &name = s.graph().at(split->tensor).name;
-            made = {name + ".rs", name + ".ag"};
-        }
-        for (size_t i = 0; i < left.size(); i++) {
-            if (i >= made.size())
-                fail(left[i].at, verb.text + " makes nothing of the name " + left[i].text + ".",
-                     "Legal: " + std::string(made.empty() ? x.usage : join(made) + " = " + x.usage));
-            if (left[i].text != made[i]) fail(left[i].at, verb.text + " calls this " + made[i] + ".", "Legal: " + join(made));
-        }
-        if (!left.empty() && left.size() < made.size())
-            fail(left.back().at, verb.text + " makes two tensors.", "Legal: " + join(made));
+        Reader reader{*this, verb, terms, Usage()(v), close.at};
+        std::visit([&](auto &fields) { fields.fields(fields, reader); }, v);
+        if (reader.next < terms.size())
+            fail(terms[reader.next].token.at, verb.text + " takes no argument here.", "Legal: " + reader.usage);
+        check_left(left, verb, v, reader.usage);
         s.add(v, where(verb.at));
     }
 
 public:
-    Parser(const std::string &text, Schedule &s) : text(text), s(s) {
-    }
+    Parser(const std::string &text, Schedule &s) : text(text), s(s) {}
 
     void operator()() {
         split_lines();

@@ -15,9 +15,7 @@ std::string indented(const std::string &lines) {
 
 }  // namespace
 
-void refuse(const std::string &why) {
-    throw Error(why);
-}
+void refuse(const std::string &why) { throw Error(why); }
 
 void refuse(const std::string &why, const std::vector<std::string> &legal, const std::string &otherwise) {
     std::string text = indented(why), calls;

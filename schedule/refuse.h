@@ -7,15 +7,14 @@
 
 namespace stretto {
 
-// A reason of one or several lines. The verb adds the alternatives, the schedule what was written.
+// A reason of one or several lines. The schedule adds what was written and, searched only then, the alternatives.
 [[noreturn]] void refuse(const std::string &why);
 
 // Throws an Error with the text
 //       <why, each line indented>
 //     Legal: s.split(gsum, 0); s.split(gsum, 1);
 // or, if there is no alternative, with `otherwise` (a sentence that says what would have to come first) after "Legal: ".
-[[noreturn]] void refuse(const std::string &why, const std::vector<std::string> &legal,
-                         const std::string &otherwise = "");
+[[noreturn]] void refuse(const std::string &why, const std::vector<std::string> &legal, const std::string &otherwise);
 
 // Does f() not throw an Error? For the search for alternatives.
 bool succeeds(const std::function<void()> &f);

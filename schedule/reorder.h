@@ -6,22 +6,31 @@
 //
 // Gathers are made only for results that are used outside of the set in full; ag goes if nothing reads it any more. A full
 // reduction in the set has its block results computed by the ranks that own them, and those are gathered: their fold, and
-// what has no dimension, stay replicated. From then on `c` means the slice.
+// what has no dimension, stay replicated; a reduction inside of a member that does not depend on ag stays as it is. From then
+// on `c` means the slice.
 #pragma once
-#include "schedule/nodes.h"
+#include "schedule/fields.h"
 
 namespace stretto {
 
 struct Reorder {
-    NodeId gather;
+    NodeId gather = -1;
     NodeIds set;
+
+    static constexpr const char *name = "reorder";
+    static constexpr const char *no_moves =
+        "no reorder; no all-gather here has a set that can move, and no all-reduce can be split.";
+    template <class V, class F>
+    static void fields(V &v, F &f) {
+        f.tensor("gather", v.gather);
+        f.tensors("tensors", v.set);
+    }
+    // The largest set of each all-gather, found in the order of the graph.
+    static std::vector<Reorder> moves(const Graph &);
 };
 
-// Legal: ag is an all-gather; every member becomes sliced (or, without a dimension, depends on members that do). Throws Error.
+// Legal: ag is an all-gather; every member becomes sliced (or, without a dimension, depends on members that do).
 Graph apply(const Graph &, const Reorder &);
-std::string to_string(const Graph &before, const Reorder &, const Naming & = name_of);
-
-// The largest set that is legal for this all-gather, found in the order of the graph; empty if there is none.
-NodeIds largest_reorder(const Graph &, NodeId gather);
+Names instead(const Graph &, const Reorder &);
 
 }  // namespace stretto

@@ -1,13 +1,7 @@
 #include "schedule/schedule.h"
 #include <algorithm>
-#include "schedule/refuse.h"
 
 namespace stretto {
-
-const Node *find_node(const Graph &g, const std::string &name) {
-    const Node *n = g.find(name);
-    return n && !is_part(g, *n) ? n : nullptr;
-}
 
 Names node_names(const Graph &g) {
     Names names;
@@ -36,28 +30,16 @@ std::string legal_names(const std::string &written, const Names &known) {
 
 namespace {
 
-// Why no node has this name.
-std::string no_such_tensor(const Graph &g, const std::string &name) {
-    std::string what = g.program + " has no tensor " + name;
-    if (g.find_argument(name)) return name + " is an output argument, and the program has no node of that name.";
-    for (size_t id = 0; id < g.identities.size(); id++) {
-        auto gone = g.became.find(NodeId(id));
-        if (g.identities[id].name != name) continue;
-        if (gone != g.became.end())
-            return name + " was split, and nothing uses " + g.identities[size_t(gone->second)].name + " any more.";
-        if (g.identities[id].origin.role == Role::AllGather) return what + ", or nothing uses it any more.";
+// What was made of node `of`, or of argument `ordinal`: the last one. -1: nothing.
+NodeId made_ever(const Graph &g, const Origin &origin) {
+    for (size_t id = g.identities.size(); id-- > 0;) {
+        const Origin &o = g.identities[id].origin;
+        if (o.role == origin.role && o.of == origin.of && o.ordinal == origin.ordinal) return NodeId(id);
     }
-    return what + " that a result needs.";
+    return -1;
 }
 
-// The name of what a verb made of node `of`.
-std::string name_made(const Graph &g, Role role, NodeId of) {
-    for (auto &i : g.identities)
-        if (i.origin.role == role && i.origin.of == of) return i.name;
-    return "";
-}
-
-// A node in C++.
+// A node in C++: what a split gave back is a variable; what other verbs made, the schedule has.
 std::string spelled(const Graph &g, NodeId id) {
     auto &[name, origin] = g.identities[size_t(id)];
     if (origin.role == Role::NewValue) return "s.new_value_of(" + g.arguments[size_t(origin.ordinal)].name + ")";
@@ -67,30 +49,57 @@ std::string spelled(const Graph &g, NodeId id) {
     return g.became.count(origin.of) ? of + "_ag" : "s.gather_of(" + of + ")";
 }
 
-std::string names_text(const std::vector<Tensor> &set) {
+// What a verb gives back, each as `name` writes it.
+std::string made_text(const Graph &g, const Verb &verb, const Naming &name) {
+    const Made made = made_by(verb);
+    Names names;
+    for (Role role : made.roles) names.push_back(name(made_ever(g, {role, made.of, 0})));
+    return join(names);
+}
+
+// ---- arguments of the functions of Schedule, as they were written
+
+std::string shown(const Tensor &t) { return t.name(); }
+std::string shown(const std::vector<Tensor> &set) {
     Names names;
     for (auto &t : set) names.push_back(t.name());
     return "{" + join(names) + "}";
 }
+std::string shown(int n) { return std::to_string(n); }
+std::string shown(Algorithm a) { return to_string(a); }
 
 }  // namespace
 
-Schedule::Schedule(const Program &p) : now(p.graph()), definitions(p.definitions()) {
-}
+Schedule::Schedule(const Program &p) : now(p.graph()), tensors(p.tensors()) {}
 
-void Schedule::check_tensor(const Tensor &t) const {
-    auto any = [&](auto f) { return std::any_of(definitions.begin(), definitions.end(), f); };
-    bool of_program = any([&](auto &d) { return d == t.definition(); });
-    if (!of_program && any([&](auto &d) { return d->name == t.name(); }))
-        throw Error("  This " + t.name() + " is another tensor than the " + t.name() + " of " + program() +
-                    ".\nLegal: the " + t.name() +
-                    " that " + program() + " was made of");
+// ---- handles
+
+NodeId Schedule::identity(const DefinitionPtr &t) const {
+    if (t->of) {
+        NodeId of = identity(t->of);
+        if (of < 0) return -1;
+        if (t->role != Role::NewValue) return made_ever(now, {t->role, of, 0});
+        return made_ever(now, {t->role, -1, now.at(of).as<ArgumentValue>()->argument});
+    }
+    auto known = tensors.find(t);
+    return known == tensors.end() ? -1 : known->second;
 }
 
 NodeId Schedule::resolve(const Tensor &t) const {
-    check_tensor(t);
-    if (const Node *n = find_node(now, t.name())) return n->id;
-    throw Error("  " + no_such_tensor(now, t.name()) + "\n" + legal_names(t.name(), node_names(now)));
+    const std::string &name = t.name();
+    const NodeId id = identity(t.definition());
+    if (id >= 0 && now.current(id) >= 0) return now.current(id);
+    auto same_name = [&](auto &known) { return known.first->name == name; };
+    if (id < 0 && std::any_of(tensors.begin(), tensors.end(), same_name))
+        throw Error("  This " + name + " is another tensor than the " + name + " of " + program() + ".\nLegal: the " + name +
+                    " that " + program() + " was made of");
+    std::string why = program() + " has no tensor " + name;
+    auto became = now.became.find(id);
+    if (became != now.became.end())
+        why = name + " was split, and nothing uses " + now.identities[size_t(became->second)].name + " any more.";
+    else
+        why += id >= 0 && t.definition()->of ? ", or nothing uses it any more." : " that a result needs.";
+    throw Error("  " + why + "\n" + legal_names(name, node_names(now)));
 }
 
 NodeIds Schedule::resolve(const std::vector<Tensor> &set) const {
@@ -99,9 +108,20 @@ NodeIds Schedule::resolve(const std::vector<Tensor> &set) const {
     return ids;
 }
 
-Tensor Schedule::handle(NodeId id) const {
-    const Node &n = now.at(id);
+ArgumentId Schedule::argument(const Tensor &t) const {
+    for (ArgumentId a = 0; a < int(now.arguments.size()); a++) {
+        if (now.arguments[size_t(a)].name != t.name() || now.arguments[size_t(a)].scalar) continue;
+        if (!tensors.count(t.definition())) resolve(t);  // says why not
+        return a;
+    }
+    throw Error("  " + t.name() + " is not an argument of " + program() + ".\n" + legal_names(t.name(), tensor_arguments(now)));
+}
+
+Tensor Schedule::handle(Role role, const Tensor &of) const {
     auto d = std::make_shared<Definition>();
+    d->role = role;
+    d->of = of.definition();
+    const Node &n = now.at(identity(d));
     d->name = n.name;
     d->defined = true;
     d->type = n.type;
@@ -109,151 +129,132 @@ Tensor Schedule::handle(NodeId id) const {
     return Tensor(d);
 }
 
+// ---- verbs
+
+void Schedule::fail(const std::string &written, const std::string &where, const std::string &why) const {
+    throw Error("In schedule for " + program() + where + ": cannot s." + written + ".\n" + why);
+}
+
 void Schedule::perform(const std::string &written, const std::string &where, const std::function<Verb()> &make) {
     try {
-        Verb verb = make();
-        Graph next = stretto::apply(now, verb);
-        steps.push_back({verb, std::move(now)});
-        now = std::move(next);
-    } catch (const Error &e) {
-        throw Error("In schedule for " + program() + where + ": cannot s." + written + ".\n" + e.what());
-    }
+        const Verb verb = make();
+        const int first_group = now.next_group;
+        try {
+            now = stretto::apply(now, verb);
+        } catch (const Error &e) { refuse(now, verb, reason_of(e)); }
+        steps.push_back({verb, first_group, now.next_group});
+    } catch (const Error &e) { fail(written, where, e.what()); }
+}
+
+template <class V, class... Fields>
+void Schedule::perform(const Fields &...fields) {
+    struct {
+        const Schedule &s;
+        NodeId operator()(const Tensor &t) const { return s.resolve(t); }
+        NodeIds operator()(const std::vector<Tensor> &set) const { return s.resolve(set); }
+        int operator()(int n) const { return n; }
+        Algorithm operator()(Algorithm a) const { return a; }
+    } resolved{*this};
+    perform(V::name + ("(" + join({shown(fields)...}) + ")"), "", [&] { return V{resolved(fields)...}; });
 }
 
 void Schedule::add(const Verb &verb, const std::string &where) {
-    perform(to_string(now, verb), where, [&] { return verb; });
+    perform(text_of(now, verb), where, [&] { return verb; });
 }
 
 SplitResult Schedule::split(const Tensor &t, int dim) {
-    perform("split(" + t.name() + ", " + std::to_string(dim) + ")", "", [&] { return Split{resolve(t), dim}; });
-    NodeId split = std::get<Split>(steps.back().verb).tensor;
-    return {handle(now.made(Role::ReduceScatter, split)), handle(now.made(Role::AllGather, split))};
+    perform<Split>(t, dim);
+    return {handle(Role::ReduceScatter, t), handle(Role::AllGather, t)};
 }
 
 void Schedule::reorder(const Tensor &gather, const std::vector<Tensor> &set) {
-    perform("reorder(" + gather.name() + ", " + names_text(set) + ")", "",
-            [&] { return Reorder{resolve(gather), resolve(set)}; });
+    perform<Reorder>(gather, set);
 }
 
-void Schedule::slice(const Tensor &t, int dim) {
-    perform("slice(" + t.name() + ", " + std::to_string(dim) + ")", "", [&] { return Slice{resolve(t), dim}; });
-}
+void Schedule::slice(const Tensor &t, int dim) { perform<Slice>(t, dim); }
 
-void Schedule::as_slice(const Tensor &argument) {
-    perform("as_slice(" + argument.name() + ")", "", [&] {
-        check_tensor(argument);
-        for (ArgumentId a = 0; a < int(now.arguments.size()); a++)
-            if (now.arguments[a].name == argument.name() && !now.arguments[a].scalar) return AsSlice{a};
-        throw Error("  " + argument.name() + " is not an argument of " + program() + ".\n" +
-                    legal_names(argument.name(), tensor_arguments(now)));
-    });
+void Schedule::as_slice(const Tensor &t) {
+    perform("as_slice(" + t.name() + ")", "", [&] { return AsSlice{argument(t)}; });
 }
 
 Group Schedule::fuse(const std::vector<Tensor> &set) {
-    perform("fuse(" + names_text(set) + ")", "", [&] { return Fuse{resolve(set)}; });
+    perform<Fuse>(set);
     return groups_of(now).back();
 }
 
 std::vector<Group> Schedule::fuse_all() {
-    int first = now.next_group;
-    perform("fuse_all()", "", [&] { return FuseAll{}; });
-    std::vector<Group> made;
-    for (auto &group : groups_of(now))
-        if (group.id >= first) made.push_back(group);
-    return made;
+    perform<FuseAll>();
+    std::vector<Group> groups = groups_of(now);
+    auto made = [&](const Group &g) { return g.id >= steps.back().first_group; };
+    return {std::find_if(groups.begin(), groups.end(), made), groups.end()};
 }
 
-void Schedule::collective(const Tensor &t, Algorithm algorithm) {
-    std::string name = "Auto";
-    for (auto &[text, a] : algorithm_names())
-        if (a == algorithm) name = text;
-    perform("collective(" + t.name() + ", " + name + ")", "", [&] { return Collective{resolve(t), algorithm}; });
-}
+void Schedule::collective(const Tensor &t, Algorithm algorithm) { perform<Collective>(t, algorithm); }
 
-void Schedule::vectorize(const Tensor &t, int lanes) {
-    perform("vectorize(" + t.name() + ", " + std::to_string(lanes) + ")", "", [&] { return Vectorize{resolve(t), lanes}; });
-}
+void Schedule::vectorize(const Tensor &t, int lanes) { perform<Vectorize>(t, lanes); }
 
 Tensor Schedule::gather_of(const Tensor &t) const {
-    std::vector<std::string> legal;
+    Names legal;
     for (auto &n : now.nodes)
         if (n.origin.role == Role::AllGather && !is_part(now, n) && now.has(n.origin.of))
             legal.push_back("s.gather_of(" + now.at(n.origin.of).name + ")");
     try {
         const Node &n = now.at(resolve(t));
-        if (NodeId gather = now.made(Role::AllGather, n.id); gather >= 0) return handle(gather);
+        if (now.made(Role::AllGather, n.id) >= 0) return handle(Role::AllGather, t);
         refuse(n.layout.is_sliced() ? "Nothing uses all of " + t.name() + ": no gather was made of it."
                                     : n.name + " is " + to_string(n.layout) + ", not a slice.",
                legal, "no gather_of yet; s.reorder and s.slice make gathers.");
-    } catch (const Error &e) {
-        throw Error("In schedule for " + program() + ": cannot s.gather_of(" + t.name() + ").\n" + e.what());
-    }
+    } catch (const Error &e) { fail("gather_of(" + t.name() + ")", "", e.what()); }
 }
 
-Tensor Schedule::new_value_of(const Tensor &argument) const {
-    std::vector<std::string> legal;
-    std::string why = argument.name() + " gets no new value.";
-    for (auto &r : now.results) {
-        const std::string &name = now.arguments[r.argument].name;
-        NodeId made = -1;
-        for (auto &n : now.nodes)
-            if (n.origin.role == Role::NewValue && n.origin.ordinal == r.argument) made = n.id;
-        if (made >= 0 && name == argument.name()) return handle(made);
-        if (made >= 0) legal.push_back("s.new_value_of(" + name + ")");
-        if (name == argument.name()) why = "The new value of " + name + " has a name, " + now.at(r.node).name + ".";
+Tensor Schedule::new_value_of(const Tensor &t) const {
+    Names legal;
+    std::string why = t.name() + " gets no new value.";
+    for (auto &n : now.nodes) {
+        if (n.origin.role != Role::NewValue) continue;
+        const Argument &a = now.arguments[size_t(n.origin.ordinal)];
+        if (a.node == identity(t.definition())) return handle(Role::NewValue, t);
+        legal.push_back("s.new_value_of(" + a.name + ")");
     }
+    for (auto &r : now.results)
+        if (now.arguments[size_t(r.argument)].name == t.name())
+            why = "The new value of " + t.name() + " has a name, " + now.at(r.node).name + ".";
     try {
         refuse(why, legal, "the names of new values");
-    } catch (const Error &e) {
-        throw Error("In schedule for " + program() + ": cannot s.new_value_of(" + argument.name() + ").\n" + e.what());
-    }
+    } catch (const Error &e) { fail("new_value_of(" + t.name() + ")", "", e.what()); }
 }
 
-const Graph &Schedule::after(size_t step) const {
-    return step + 1 < steps.size() ? steps[step + 1].before : now;
-}
+// ---- as text
 
 std::string Schedule::text() const {
     std::string s;
-    for (size_t i = 0; i < steps.size(); i++) {
-        auto &[verb, before] = steps[i];
-        if (auto *v = std::get_if<Split>(&verb)) {
-            for (Role role : {Role::ReduceScatter, Role::AllGather})
-                s += name_made(now, role, v->tensor) + (role == Role::AllGather ? " = " : ", ");
+    const std::vector<Group> groups = groups_of(now);
+    const Naming name = [&](NodeId id) { return now.identities[size_t(id)].name; };
+    for (auto &[verb, first, end] : steps) {
+        std::string made = made_text(now, verb, name), comment;
+        for (auto &group : groups) {
+            if (group.id < first || group.id >= end) continue;
+            std::string what = to_string(group);
+            if (std::get_if<Fuse>(&verb)) what = what.substr(0, what.find(':'));
+            comment += (comment.empty() ? "  # " : "; ") + what;
         }
-        s += to_string(before, verb);
-        std::string made;
-        for (auto &group : groups_of(after(i)))
-            if (group.id >= before.next_group) {
-                std::string what = to_string(group);
-                if (std::get_if<Fuse>(&verb)) what = what.substr(0, what.find(':'));
-                made += (made.empty() ? "  # " : "; ") + what;
-            }
-        s += made + "\n";
+        s += made + (made.empty() ? "" : " = ") + text_of(now, verb) + comment + "\n";
     }
     return s;
 }
 
 std::string Schedule::cpp() const {
     std::string s;
-    // What a split gave back is a variable; what other verbs made, the schedule has.
-    Naming expression = [&](const Node &n) { return spelled(now, n.id); };
-    for (auto &[verb, before] : steps) {
-        if (auto *v = std::get_if<Split>(&verb)) {
-            const std::string &name = before.at(v->tensor).name;
-            s += "auto [" + name + "_rs, " + name + "_ag] = ";
-        }
-        s += "s." + to_string(before, verb, expression) + ";\n";
+    const Naming name = [&](NodeId id) { return spelled(now, id); };
+    for (auto &step : steps) {
+        std::string made = made_text(now, step.verb, name);
+        s += (made.empty() ? "" : "auto [" + made + "] = ") + "s." + text_of(now, step.verb, name) + ";\n";
     }
     return s;
 }
 
-std::string to_string(const Schedule &s) {
-    return s.text();
-}
+std::string to_string(const Schedule &s) { return s.text(); }
 
-std::ostream &operator<<(std::ostream &o, const Schedule &s) {
-    return o << s.text();
-}
+std::ostream &operator<<(std::ostream &o, const Schedule &s) { return o << s.text(); }
 
 }  // namespace stretto

@@ -12,8 +12,9 @@ struct SplitResult {
 };
 
 // Every verb succeeds, or throws an Error with what was written, why it is refused and every legal alternative, and leaves the
-// schedule as it was. Tensors are those of the program and those that verbs gave back. After s.split(t), t means the
-// result of the all-gather; after s.reorder or s.slice, t means the slice, and s.gather_of(t) the whole.
+// schedule as it was. Tensors are those of the program and those that verbs gave back, here or in another schedule of the same
+// program. After s.split(t), t means the result of the all-gather; after s.reorder or s.slice, t means the slice, and
+// s.gather_of(t) the whole.
 class Schedule {
 public:
     explicit Schedule(const Program &);
@@ -33,14 +34,12 @@ public:
     Tensor new_value_of(const Tensor &argument) const;
 
     // The program as these verbs leave it.
-    const Graph &graph() const {
-        return now;
-    }
-    const std::string &program() const {
-        return now.program;
-    }
+    const Graph &graph() const { return now; }
+    const std::string &program() const { return now.program; }
+    // Is it of this program, and not of another one of the same name?
+    bool is_of(const Program &p) const { return tensors == p.tensors(); }
 
-    // One verb a line, and what it made as a comment:
+    // One verb a line, and the Groups that it made, as they are now, as a comment:
     //     gsum.rs, gsum.ag = split(gsum, 0)
     //     reorder(gsum.ag, {avg, m1, v1, p1})
     //     fuse({gsum.rs, avg, m1, v1, p1, p1.ag})  # Group 0, 1 sweep
@@ -58,22 +57,26 @@ public:
 private:
     struct Step {
         Verb verb;
-        Graph before;
+        int first_group, end_group;  // the Groups that it made
     };
     std::vector<Step> steps;
     Graph now;
-    std::vector<DefinitionPtr> definitions;  // of the program
+    std::map<DefinitionPtr, NodeId> tensors;  // of the program
 
     void perform(const std::string &written, const std::string &where, const std::function<Verb()> &);
-    void check_tensor(const Tensor &) const;
+    template <class V, class... Fields>
+    void perform(const Fields &...);
+    // An error of this function of the schedule.
+    [[noreturn]] void fail(const std::string &written, const std::string &where, const std::string &why) const;
+
+    // The node that t was when it was made, there or not; -1: none in this program.
+    NodeId identity(const DefinitionPtr &t) const;
     NodeId resolve(const Tensor &) const;
     NodeIds resolve(const std::vector<Tensor> &) const;
-    Tensor handle(NodeId) const;
-    const Graph &after(size_t step) const;
+    ArgumentId argument(const Tensor &) const;
+    Tensor handle(Role, const Tensor &of) const;
 };
 
-// The node or tensor argument that a name means in a graph, null if none: `t` after a split is `t.ag`.
-const Node *find_node(const Graph &, const std::string &name);
 // Names of all nodes that can be written, in the order of the graph.
 Names node_names(const Graph &);
 Names tensor_arguments(const Graph &);

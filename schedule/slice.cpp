@@ -1,7 +1,7 @@
 #include "schedule/slice.h"
+#include <algorithm>
 #include "lang/infer.h"
 #include "lang/print.h"
-#include "schedule/refuse.h"
 #include "schedule/split.h"
 
 namespace stretto {
@@ -17,62 +17,47 @@ NodeIds blocks_of(const Graph &g, const Node &t) {
     return blocks;
 }
 
-Graph rewrite(const Graph &before, const Slice &v) {
+}  // namespace
+
+Graph apply(const Graph &before, const Slice &v) {
     const Node &t = before.at(v.tensor);
-    refuse_if_grouped(before, t, "slice");
-    NodeIds blocks = blocks_of(before, t);
-    if (blocks.empty() && !t.as<Map>()) refuse(t.name + " is " + kind_of(t) + ", not elementwise or a full reduction.");
-    if (blocks.empty() && !t.dimensions()) refuse(t.name + " has no dimension and no full reduction.");
+    refuse_if_grouped(before, t, Slice::name);
+    NodeIds sliced = blocks_of(before, t);
+    const bool reduction = !sliced.empty();
+    if (!reduction && !t.as<Map>()) refuse(t.name + " is " + kind_text(t) + ", not elementwise or a full reduction.");
+    if (!reduction && !t.dimensions()) refuse(t.name + " has no dimension and no full reduction.");
     if (!t.layout.is_replicated()) refuse(t.name + " is " + to_string(t.layout) + ", not replicated.");
-    std::string dim = std::to_string(v.dim);
-    if (!blocks.empty() && v.dim != 0)
-        refuse(t.name + " is a full reduction, sliced by its blocks, not by dimension " + dim + ".");
-    int dimensions = int(t.dimensions());
-    if (blocks.empty() && (v.dim < 0 || v.dim >= dimensions))
-        refuse(t.name + " has " + std::to_string(dimensions) + (dimensions == 1 ? " dimension" : " dimensions") +
-               ", there is no dimension " + dim + ".");
+    if (reduction && v.dim)
+        refuse(t.name + " is a full reduction, sliced by its blocks, not by dimension " + std::to_string(v.dim) + ".");
+    if (!reduction) check_dimension(t, v.dim);
+    auto whole = [&](NodeId b) { return before.at(b).layout.is_replicated(); };
+    sliced.erase(std::stable_partition(sliced.begin(), sliced.end(), whole), sliced.end());
+    if (reduction && sliced.empty()) refuse("The block results of " + t.name + " are computed on slices already.");
+    if (!reduction) sliced = {t.id};
 
     Graph g = before;
-    auto slice = [&](NodeId id, int dim) {
-        if (Map *m = g.at(id).as<Map>()) m->slice = dim;
-        if (Blocks *b = g.at(id).as<Blocks>()) {
-            if (!g.at(id).layout.is_replicated()) refuse("The block results of " + t.name + " are computed on slices already.");
-            b->slice = dim;
-        }
+    for (NodeId id : sliced) {
+        Node &n = g.at(id);
+        if (Map *m = n.as<Map>()) m->slice = v.dim;
+        if (Blocks *b = n.as<Blocks>()) b->slice = 0;
         infer_node(g, id);
-        add_gather(g, id, dim, [](const Node &) { return true; });
-    };
-    if (blocks.empty()) slice(v.tensor, v.dim);
-    for (NodeId b : blocks) slice(b, 0);
+        add_gather(g, id, id, before.readers(id));
+    }
     return settle(std::move(g));
 }
 
-}  // namespace
-
-bool is_legal(const Graph &g, const Slice &v) {
-    return succeeds([&] { rewrite(g, v); });
-}
-
-Graph apply(const Graph &before, const Slice &v) {
-    try {
-        return rewrite(before, v);
-    } catch (const Error &e) {
-        std::vector<std::string> legal;
-        const Node &t = before.at(v.tensor);
-        for (int d = 0; d < int(t.dimensions()); d++)
-            if (is_legal(before, Slice{t.id, d})) legal.push_back("s." + to_string(before, Slice{t.id, d}));
-        if (legal.empty()) legal = legal_splits(before, t.id);
-        if (legal.empty() && is_legal(before, Slice{t.id, 0})) legal.push_back("s." + to_string(before, Slice{t.id, 0}));
-        if (legal.empty())
-            for (auto &n : before.nodes)
-                if (!is_part(before, n) && is_legal(before, Slice{n.id, 0}))
-                    legal.push_back("s." + to_string(before, Slice{n.id, 0}));
-        refuse(reason_of(e), legal, "no slice; nothing here is replicated, elementwise or a full reduction, and in no Group.");
+std::vector<Slice> Slice::moves(const Graph &g) {
+    std::vector<Slice> all;
+    for (auto &n : g.nodes) {
+        if (is_part(g, n) || !n.layout.is_replicated() || n.is_argument() || n.is_communication()) continue;
+        for (int d = 0; d < std::max(1, int(n.dimensions())); d++) all.push_back({n.id, d});
     }
+    return legal_of(g, all);
 }
 
-std::string to_string(const Graph &g, const Slice &v, const Naming &name) {
-    return "slice(" + name(g.at(v.tensor)) + ", " + std::to_string(v.dim) + ")";
+// An all-reduce has slices after a split.
+Names instead(const Graph &g, const Slice &v) {
+    return as_code(g, with_subject_of(g, Split{v.tensor, v.dim}, Split::moves(g)));
 }
 
 }  // namespace stretto

@@ -1,64 +1,87 @@
 #include "schedule/sweep.h"
 #include <algorithm>
-#include <optional>
 #include "lang/print.h"
+#include "schedule/partition.h"
 #include "schedule/refuse.h"
+#include "schedule/vectorize.h"
 
 namespace stretto {
 
 namespace {
 
-struct Loop {
-    Dims extents;
-    int slice = -1;
-    bool operator==(const Loop &o) const {
-        return extents == o.extents && slice == o.slice;
+// Has no loop: a value without a dimension, the result of a full reduction and the exchange before it.
+bool is_small(const Graph &g, const Node &n) {
+    return n.as<Fold>() || exchanges_blocks(g, n) || (n.as<Map>() && !n.dimensions());
+}
+
+// What the checks of many sets look up in one graph.
+struct Facts {
+    const Graph &g;
+    Links links;
+    std::vector<int> position, loop;      // by id; loops are numbered, -1: none
+    std::vector<std::vector<Index>> loops;  // by number
+    std::vector<int> group;               // by id
+    std::map<int, NodeIds> members;       // of Groups, in the order of the graph
+
+    explicit Facts(const Graph &g)
+        : g(g), links(g), position(g.identities.size()), loop(position.size(), -1), group(position.size(), -1) {
+        std::map<std::vector<std::tuple<int, int64_t, Axes>>, int> numbers;
+        for (size_t i = 0; i < g.nodes.size(); i++) {
+            const Node &n = g.nodes[i];
+            position[size_t(n.id)] = int(i);
+            if (n.directives.group >= 0) add(n.id, n.directives.group);
+            if (is_small(g, n)) continue;
+            std::vector<std::tuple<int, int64_t, Axes>> key;
+            for (auto &k : loops_of(n)) key.push_back({k.extent.kind, k.extent.value, k.axes});
+            auto [at, fresh] = numbers.insert({key, int(loops.size())});
+            if (fresh) loops.push_back(loops_of(n));
+            loop[size_t(n.id)] = at->second;
+        }
+    }
+    void add(NodeId id, int to) {
+        group[size_t(id)] = to;
+        members[to].push_back(id);
     }
 };
 
-class Sweep {
+// Is a set of nodes a Group? `why` is written only if `wanted`: most sets that are tried need no text.
+class Check {
+    const Facts &facts;
     const Graph &g;
-    const NodeSet &set;
+    const Links &links;
+    const NodeIds &set;  // in the order of the graph
+    std::vector<char> in;
+    const bool wanted;
 
-    bool has(NodeId id) const {
-        return set.count(id) > 0;
+    template <class Text>
+    bool refused(const Text &text) {
+        if (wanted && why.empty()) why = text();
+        return false;
     }
 
-    static Names own_element(const Node &n) {
-        return n.as<Blocks>() ? n.rvars() : n.vars();
-    }
-
-    bool exchanges_blocks(const Node &n) const {
-        return n.stores_to_ranks() && is_part(g, n);
-    }
+    bool has(NodeId id) const { return in[size_t(id)] != 0; }
 
     // A pending value that only reductions of the set use: each computes it as it loads the addend.
     bool is_addend(const Node &n) const {
-        if (!n.as<Map>() || !n.layout.is_partial() || g.is_result(n.id)) return false;
-        NodeIds readers = g.readers(n.id);
+        if (!n.as<Map>() || !n.layout.is_partial() || links.is_result[size_t(n.id)]) return false;
+        const NodeIds &readers = links.readers[size_t(n.id)];
         return std::all_of(readers.begin(), readers.end(), [&](NodeId r) {
-            const Node &x = g.at(r);
-            return has(r) && (x.reduces_over_ranks() || is_addend(x));
+            return has(r) && (g.at(r).reduces_over_ranks() || is_addend(g.at(r)));
         });
     }
 
-    std::optional<Loop> loop_of(const Node &n) const {
-        if (n.as<Fold>() || exchanges_blocks(n) || is_addend(n) || (n.as<Map>() && !n.dimensions())) return {};
-        Loop loop{n.as<Blocks>() ? n.rdims() : n.dims(), -1};
-        const size_t first = n.as<Blocks>() ? 1 : 0;
-        for (size_t d = 0; d < loop.extents.size(); d++)
-            if (!n.domain[first + d].axes.empty()) loop.slice = int(d);
-        return loop;
-    }
+    int loop_of(const Node &n) const { return is_addend(n) ? -1 : facts.loop[size_t(n.id)]; }
 
-    std::string text(const Loop &l) const {
-        if (l.extents.empty()) return "nothing (it has no dimension)";
-        std::string s;
-        for (auto &d : l.extents) s += (s.empty() ? "" : ", ") + to_string(g, d);
-        s = "[" + s + "]";
-        return l.slice < 0 ? "all of " + s : "the slice of dimension " + std::to_string(l.slice) + " of " + s;
+    std::string loop_text(const Node &n) const {
+        const std::vector<Index> &loops = facts.loops[size_t(facts.loop[size_t(n.id)])];
+        if (loops.empty()) return "nothing (it has no dimension)";
+        std::string extents, which = "all";
+        for (size_t d = 0; d < loops.size(); d++) {
+            extents += (d ? ", " : "") + to_string(g, loops[d].extent);
+            if (!loops[d].axes.empty()) which = "the slice of dimension " + std::to_string(d);
+        }
+        return which + " of [" + extents + "]";
     }
-
     // The first read of x in n, as code.
     std::string read_text(const Node &n, NodeId x) const {
         std::string s;
@@ -68,150 +91,181 @@ class Sweep {
         return s.empty() ? g.at(x).name : s;
     }
     std::string reads_text(const Node &n, NodeId x) const {
-        return (n.is_communication() ? n.name : left_side(g, n)) + " reads " + read_text(n, x);
+        return (n.is_communication() ? n.name : left_side(n)) + " reads " + read_text(n, x);
     }
 
-    std::string members_reason() const {
-        for (NodeId id : set) {
-            const Node &n = g.at(id);
-            if (n.is_argument()) return n.name + " is an argument: it is there before any sweep.";
-            if (set.size() > 1 && n.as<Reduction>())
-                return left_side(g, n) + " is a contraction: its kernel is a stage of its own.";
-            if (auto *c = n.as<Communication>(); c && set.size() > 1 && c->algorithm == Algorithm::TwoPhase)
+    bool may_be_member(const Node &n) {
+        if (n.is_argument()) return refused([&] { return n.name + " is an argument: it is there before any sweep."; });
+        if (set.size() > 1 && n.as<Reduction>())
+            return refused([&] { return left_side(n) + " is a contraction: its kernel is a stage of its own."; });
+        if (auto *c = n.as<Communication>(); c && c->algorithm == Algorithm::TwoPhase)
+            return refused([&] {
                 return n.name + " is an all-reduce with the algorithm TwoPhase, which is two sweeps by itself.";
-        }
-        return "";
+            });
+        return true;
     }
 
-    std::string loops_reason() const {
-        const Node *first = nullptr;
-        for (auto &n : g.nodes) {
-            if (!has(n.id)) continue;
-            auto loop = loop_of(n);
-            if (!loop) continue;
-            if (!first)
-                first = &n;
-            else if (!(*loop == *loop_of(*first)))
-                return first->name + " runs over " + text(*loop_of(*first)) + ", " + n.name + " over " + text(*loop) +
-                       ": one sweep has one loop.";
-        }
-        return "";
-    }
-
-    std::string reads_reason(const Node &n) const {
-        for (NodeId r : g.reads(n.id)) {
+    bool reads_own_elements(const Node &n) {
+        Names own;
+        for (auto &i : loops_of(n)) own.push_back(i.name);
+        for (NodeId r : links.reads[size_t(n.id)]) {
             if (!has(r)) continue;
             const Node &x = g.at(r);
-            if (x.stores_to_ranks() && !exchanges_blocks(x))
-                return reads_text(n, r) + ", the result of " + x.name +
-                       " in the same set: an all-gather is a store at the end of a sweep, and other ranks' slices are "
-                       "complete only after it.";
+            if (x.stores_to_ranks() && !exchanges_blocks(g, x))
+                return refused([&] {
+                    return reads_text(n, r) + ", the result of " + x.name +
+                           " in the same set: an all-gather is a store at the end of a sweep, and other ranks' slices are "
+                           "complete only after it.";
+                });
             if (n.loads_from_ranks() && !x.layout.is_replicated() && !is_addend(x))
-                return n.name + " loads " + read_text(n, r) + " of other ranks, and " + x.name +
-                       " is in the same set: it has to be complete on all ranks before the sweep.";
+                return refused([&] {
+                    return n.name + " loads " + read_text(n, r) + " of other ranks, and " + x.name +
+                           " is in the same set: it has to be complete on all ranks before the sweep.";
+                });
             // Another loop has a message of its own.
-            bool one_loop = is_addend(x) || (loop_of(x) && loop_of(n) && *loop_of(x) == *loop_of(n));
-            if (x.as<Blocks>() || exchanges_blocks(x) || !one_loop) continue;
+            bool one_loop = is_addend(x) || (loop_of(x) >= 0 && loop_of(x) == loop_of(n));
+            if (x.as<Blocks>() || exchanges_blocks(g, x) || !one_loop) continue;
             for (auto &indices : reads_of(n, r))
-                if (!are_indices(indices, own_element(n))) {
-                    std::vector<std::string> at;
-                    for (auto &i : indices) at.push_back(to_string(g, i));
-                    return left_side(g, n) + " reads " + x.name + "(" + join(at) + "), another element than its own, of " +
-                           x.name + " in the same set: that element may not be computed yet.";
-                }
+                if (!are_indices(indices, own))
+                    return refused([&] {
+                        Names at;
+                        for (auto &i : indices) at.push_back(to_string(g, i));
+                        return left_side(n) + " reads " + x.name + "(" + join(at) + "), another element than its own, of " +
+                               x.name + " in the same set: that element may not be computed yet.";
+                    });
         }
-        return "";
+        return true;
     }
 
-    std::string dependent_loads_reason(const Node &n) const {
-        if (!n.loads_from_ranks()) return "";
-        for (NodeId id : set) {
+    bool loads_what_is_complete(const Node &n) {
+        if (!n.loads_from_ranks()) return true;
+        std::vector<char> seen(in.size());
+        NodeIds open = links.reads[size_t(n.id)];
+        NodeId on = -1;  // the first communication of the set that n depends on
+        while (!open.empty()) {
+            NodeId id = open.back();
+            open.pop_back();
+            if (seen[size_t(id)]) continue;
+            seen[size_t(id)] = 1;
             const Node &x = g.at(id);
-            if (id == n.id || !x.is_communication() || exchanges_blocks(x) || !depends_on(g, n.id, id)) continue;
-            return n.name + " loads what depends on " + x.name +
-                   " of the same set: two communications, one after the other, are two sweeps.";
+            bool earlier = on < 0 || facts.position[size_t(id)] < facts.position[size_t(on)];
+            if (has(id) && x.is_communication() && !exchanges_blocks(g, x) && earlier) on = id;
+            open.insert(open.end(), links.reads[size_t(id)].begin(), links.reads[size_t(id)].end());
         }
-        return "";
+        if (on < 0) return true;
+        return refused([&] {
+            return n.name + " loads what depends on " + g.at(on).name +
+                   " of the same set: two communications, one after the other, are two sweeps.";
+        });
     }
 
-    // A path of reads that leaves the set and comes back; it may pass through other Groups, which are computed as a whole.
-    std::string convexity_reason() const {
-        for (auto &n : g.nodes) {
-            if (!has(n.id)) continue;
-            for (NodeId r : g.reads(n.id)) {
-                if (has(r)) continue;
-                std::vector<std::string> path;
-                NodeSet seen;
-                if (returns(r, path, seen))
-                    return reads_text(n, r) + path_text(path) + ": the path leaves the set and comes back.";
-            }
-        }
-        return "";
+    // A step of a path of reads: `to` is read by `from`, or in one Group with it.
+    struct Step {
+        NodeId from, to;
+        bool in_group;
+    };
+    std::vector<Step> path;
+    std::vector<char> seen;
+
+    bool returns(NodeId id) {
+        if (seen[size_t(id)]) return false;
+        seen[size_t(id)] = 1;
+        auto along = [&](NodeId to, bool in_group) {
+            path.push_back({id, to, in_group});
+            if (has(to) || returns(to)) return true;
+            path.pop_back();
+            return false;
+        };
+        for (NodeId r : links.reads[size_t(id)])
+            if (along(r, false)) return true;
+        if (facts.group[size_t(id)] >= 0)
+            for (NodeId other : facts.members.at(facts.group[size_t(id)]))
+                if (other != id && along(other, true)) return true;
+        return false;
     }
-    static std::string path_text(const std::vector<std::string> &path) {
+    std::string path_text() const {
         std::string s;
-        for (auto &p : path) s += p;
+        for (auto &step : path)
+            if (step.in_group)
+                s += ", which is in one Group with " + g.at(step.to).name;
+            else if (!is_part(g, g.at(step.to)))  // parts have no name that the user wrote
+                s += ", which reads " + read_text(g.at(step.from), step.to);
         return s;
     }
-    bool returns(NodeId id, std::vector<std::string> &path, NodeSet &seen) const {
-        if (!seen.insert(id).second) return false;
-        const Node &n = g.at(id);
-        for (NodeId r : g.reads(id)) {
-            // Parts of a full reduction have no name that the user wrote.
-            path.push_back(is_part(g, g.at(r)) ? "" : ", which reads " + read_text(n, r));
-            if (has(r) || returns(r, path, seen)) return true;
-            path.pop_back();
+    // No path of reads leaves the set and comes back; it may pass through other Groups, which are computed as a whole.
+    bool is_convex() {
+        seen.assign(in.size(), 0);
+        for (NodeId id : set)
+            for (NodeId r : links.reads[size_t(id)])
+                if (!has(r) && returns(r))
+                    return refused([&] {
+                        return reads_text(g.at(id), r) + path_text() + ": the path leaves the set and comes back.";
+                    });
+        return true;
+    }
+
+    bool has_one_loop() {
+        NodeId first = -1;
+        for (NodeId id : set) {
+            const int loop = loop_of(g.at(id));
+            if (loop < 0 || (first >= 0 && loop == facts.loop[size_t(first)])) continue;
+            if (first >= 0)
+                return refused([&] {
+                    return g.at(first).name + " runs over " + loop_text(g.at(first)) + ", " + g.at(id).name + " over " +
+                           loop_text(g.at(id)) + ": one sweep has one loop.";
+                });
+            first = id;
         }
-        if (n.directives.group < 0) return false;
-        for (NodeId other : group_members(g, n.directives.group)) {
-            if (other == id) continue;
-            path.push_back(", which is in one Group with " + g.at(other).name);
-            if (has(other) || returns(other, path, seen)) return true;
-            path.pop_back();
+        return true;
+    }
+
+    bool has_one_width() {
+        NodeId first = -1;
+        for (NodeId id : set) {
+            const int lanes = g.at(id).directives.vectorize;
+            if (!lanes || (first >= 0 && lanes == g.at(first).directives.vectorize)) continue;
+            if (first >= 0) return refused([&] { return lanes_text(g.at(first), g.at(id)); });
+            first = id;
         }
-        return false;
+        return true;
+    }
+
+    using NodeCheck = bool (Check::*)(const Node &);
+    bool all(NodeCheck check) {
+        return std::all_of(set.begin(), set.end(), [&](NodeId id) { return (this->*check)(g.at(id)); });
     }
 
 public:
-    Sweep(const Graph &g, const NodeSet &set) : g(g), set(set) {
-    }
+    std::string why;
 
-    std::string reason() const {
-        std::string why = members_reason();
-        // Loops come after reads: the more telling reason first.
-        for (auto check : {&Sweep::reads_reason, &Sweep::dependent_loads_reason})
-            for (auto &n : g.nodes)
-                if (why.empty() && has(n.id)) why = (this->*check)(n);
-        if (why.empty()) why = convexity_reason();
-        if (why.empty()) why = loops_reason();
-        return why;
+    Check(const Facts &facts, const NodeIds &set, bool wanted)
+        : facts(facts), g(facts.g), links(facts.links), set(set), in(g.identities.size()), wanted(wanted) {
+        for (NodeId id : set) in[size_t(id)] = 1;
     }
-
-    int count() const {
-        std::map<NodeId, int> level;
-        int last = 0;
-        for (auto &n : g.nodes) {
-            if (!has(n.id)) continue;
-            int l = 0;
-            for (NodeId r : g.reads(n.id))
-                if (has(r)) l = std::max(l, level[r]);
-            // The result of a full reduction is there after the sweep that made its block results.
-            if (n.as<Fold>()) l++;
-            level[n.id] = l;
-            if (loop_of(n)) last = std::max(last, l);
-        }
-        return last + 1;
+    // The more telling reason first.
+    bool is_legal() {
+        return all(&Check::may_be_member) && all(&Check::reads_own_elements) && all(&Check::loads_what_is_complete) &&
+               is_convex() && has_one_loop() && has_one_width();
+    }
+    // The same if the set without `last`, which no other member reads, is legal.
+    bool is_legal_with(const Node &last) {
+        return all(&Check::may_be_member) && reads_own_elements(last) && loads_what_is_complete(last) && is_convex() &&
+               has_one_loop() && has_one_width();
     }
 };
+
+NodeIds in_order(const Graph &g, const NodeSet &set) {
+    return nodes_where(g, [&](const Node &n) { return set.count(n.id) > 0; });
+}
 
 }  // namespace
 
 std::string why_no_group(const Graph &g, const NodeSet &set) {
-    return Sweep(g, set).reason();
-}
-
-int count_sweeps(const Graph &g, const NodeSet &set) {
-    return Sweep(g, set).count();
+    Facts facts(g);
+    NodeIds ids = in_order(g, set);
+    Check check(facts, ids, true);
+    check.is_legal();
+    return check.why;
 }
 
 NodeIds group_members(const Graph &g, int group) {
@@ -219,52 +273,59 @@ NodeIds group_members(const Graph &g, int group) {
 }
 
 void check_groups(const Graph &g) {
-    for (auto &group : groups_of(g)) {
-        NodeIds members = group_members(g, group.id);
-        std::string why = why_no_group(g, NodeSet(members.begin(), members.end()));
-        if (!why.empty()) refuse("Group " + std::to_string(group.id) + " would no longer be one: " + why);
+    if (std::none_of(g.nodes.begin(), g.nodes.end(), [](const Node &n) { return n.directives.group >= 0; })) return;
+    Facts facts(g);
+    for (auto &[id, members] : facts.members) {
+        Check check(facts, members, true);
+        if (!check.is_legal()) refuse("Group " + std::to_string(id) + " would no longer be one: " + check.why);
     }
 }
 
 std::vector<NodeSet> legal_groups(const Graph &g, const NodeSet &candidates) {
-    Graph h = g;
-    std::vector<NodeSet> sets;
-    std::map<NodeId, int> set_of, position;
-    for (auto &n : g.nodes) position[n.id] = int(position.size());
+    Facts facts(g);
+    std::vector<NodeIds> sets;
+    std::map<NodeId, int> set_of;
     for (auto &n : g.nodes) {
         if (!candidates.count(n.id)) continue;
-        NodeIds producers = g.reads(n.id);
-        auto later = [&](NodeId a, NodeId b) { return position[a] > position[b]; };
+        NodeIds producers = facts.links.reads[size_t(n.id)];
+        auto later = [&](NodeId a, NodeId b) { return facts.position[size_t(a)] > facts.position[size_t(b)]; };
         std::sort(producers.begin(), producers.end(), later);
         int chosen = -1;
-        bool first = true;
+        std::set<int> tried;
         for (NodeId r : producers) {
-            if (chosen >= 0 || !set_of.count(r)) continue;
-            first = false;
-            NodeSet larger = sets[set_of[r]];
-            larger.insert(n.id);
-            if (why_no_group(h, larger).empty()) chosen = set_of[r];
+            if (chosen >= 0 || !set_of.count(r) || !tried.insert(set_of[r]).second) continue;
+            NodeIds larger = sets[size_t(set_of[r])];
+            larger.push_back(n.id);
+            if (Check(facts, larger, false).is_legal_with(n)) chosen = set_of[r];
         }
         // A value without a dimension that needs no set is there before all of them: it opens none.
-        if (first && !n.dimensions() && !n.is_communication()) continue;
+        if (tried.empty() && !n.dimensions() && !n.is_communication()) continue;
         if (chosen < 0) {
             chosen = int(sets.size());
             sets.push_back({});
         }
-        sets[chosen].insert(n.id);
+        sets[size_t(chosen)].push_back(n.id);
         set_of[n.id] = chosen;
-        h.at(n.id).directives.group = g.next_group + chosen;
+        facts.add(n.id, g.next_group + chosen);
     }
-    return sets;
+    std::vector<NodeSet> found;
+    for (auto &set : sets) found.emplace_back(set.begin(), set.end());
+    return found;
 }
 
 std::vector<Group> groups_of(const Graph &g) {
     std::map<int, NodeSet> sets;
     for (auto &n : g.nodes)
         if (n.directives.group >= 0) sets[n.directives.group].insert(n.id);
+    if (sets.empty()) return {};
+    std::map<int, int> sweeps;
+    const Graph settled = settle_addends(g);
+    for (auto &stage : partition(settled).stages)
+        if (std::any_of(stage.begin(), stage.end(), [&](NodeId id) { return !is_small(settled, settled.at(id)); }))
+            sweeps[settled.at(stage[0]).directives.group]++;
     std::vector<Group> groups;
     for (auto &[id, set] : sets) {
-        Group group{id, {}, count_sweeps(g, set)};
+        Group group{id, {}, std::max(sweeps[id], 1)};
         for (NodeId n : without_parts(g, set)) group.stages.push_back(g.at(n).name);
         groups.push_back(group);
     }

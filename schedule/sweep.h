@@ -14,32 +14,30 @@ namespace stretto {
 // An all-reduce in a Group with others is a load of the whole sum, in one phase. A buffer that the sweep overwrites while
 // another rank may read it is no reason against a set: lowering double-buffers it.
 //
-// Values without a dimension take no loop. A full reduction inside starts a new sweep for what depends on its result.
+// Values without a dimension take no loop. What depends on the result of a full reduction inside is a sweep of its own, and
+// so is an addend that has to be stored: schedule/partition.h says which stages there are.
 
 // Why `set` (parts included) cannot be a Group beside the Groups that the graph has; "" if it can. A reason names nodes and
 // reads as code.
 std::string why_no_group(const Graph &, const NodeSet &set);
-
-// How many sweeps a legal set takes.
-int count_sweeps(const Graph &, const NodeSet &set);
 
 NodeIds group_members(const Graph &, int group);
 
 // Throws an Error if a Group of the graph is not legal (any more).
 void check_groups(const Graph &);
 
-// Cuts `candidates` into legal sets: in the order of the graph each node joins the set of its latest producer where that is
-// legal, else that of an earlier producer, else a set of its own.
+// Cuts `candidates` into legal sets: in the order of the graph each node joins the set of its latest producer among them that
+// takes it, else opens one.
 std::vector<NodeSet> legal_groups(const Graph &, const NodeSet &candidates);
 
-// What s.fuse gives back, for people.
 struct Group {
     int id = -1;
-    Names stages;  // without the parts of full reductions
-    int sweeps = 0;
+    Names stages;    // their names, without parts
+    int sweeps = 0;  // the loops over elements that lowering makes of it
 };
+// In the order in which they were made.
 std::vector<Group> groups_of(const Graph &);
-// Group 0, 1 sweep: {gsum.rs, avg, p1, p1.ag}
+// "Group 0, 1 sweep: {gsum.rs, avg, p1, p1.ag}"
 std::string to_string(const Group &);
 
 }  // namespace stretto

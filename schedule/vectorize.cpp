@@ -1,5 +1,6 @@
 #include "schedule/vectorize.h"
-#include "schedule/refuse.h"
+#include <algorithm>
+#include "schedule/partition.h"
 
 namespace stretto {
 
@@ -7,18 +8,54 @@ namespace {
 
 const int most_lanes = 64;  // of one-byte elements in the widest registers there are
 
-std::string why_not(const Node &t) {
+std::string why_no_kernel(const Node &t) {
     if (t.is_argument()) return t.name + " is an argument: no kernel computes it.";
     if (t.is_communication() && !t.reduces_over_ranks())
-        return t.name + " is " + kind_of(t) + ": a copy, which has no kernel of its own.";
+        return t.name + " is " + kind_text(t) + ": a copy, which has no kernel of its own.";
     if (t.as<Blocks>() || !t.dimensions())
         return t.name + " has no dimension" + (t.as<Map>() ? "." : "; the accumulators of a full reduction are fixed.");
     return "";
 }
 
-Graph rewrite(const Graph &before, const Vectorize &v) {
-    const Node &t = before.at(v.tensor);
-    std::string why = why_not(t);
+// The stages that compute each node: an addend that is computed where it is loaded is part of those that load it.
+class StagesOf {
+    Graph settled;
+    Partition p;
+    Links links;  // of the graph as it is scheduled
+
+public:
+    explicit StagesOf(const Graph &g) : settled(settle_addends(g)), p(partition(settled)), links(g) {}
+    std::set<int> operator()(NodeId id) const {
+        auto at = p.stage_of.find(id);
+        if (at != p.stage_of.end()) return {at->second};
+        std::set<int> stages;
+        for (NodeId r : links.readers[size_t(id)])
+            for (int s : (*this)(r)) stages.insert(s);
+        return stages;
+    }
+};
+
+// Another node that asks for other lanes than `lanes` of a stage that computes `id`; -1 if none does.
+NodeId disagrees(const Graph &g, const StagesOf &stages_of, NodeId id, int lanes) {
+    const std::set<int> stages = stages_of(id);
+    for (auto &n : g.nodes) {
+        if (n.id == id || !n.directives.vectorize || n.directives.vectorize == lanes) continue;
+        if (n.directives.group >= 0 && n.directives.group == g.at(id).directives.group) return n.id;
+        for (int s : stages_of(n.id))
+            if (stages.count(s)) return n.id;
+    }
+    return -1;
+}
+
+}  // namespace
+
+std::string lanes_text(const Node &a, const Node &b) {
+    return a.name + ", with " + std::to_string(a.directives.vectorize) + " lanes, and " + b.name + ", with " +
+           std::to_string(b.directives.vectorize) + ", would share a stage, which has one number of lanes.";
+}
+
+Graph apply(const Graph &before, const Vectorize &v) {
+    std::string why = why_no_kernel(before.at(v.tensor));
     if (!why.empty()) refuse(why);
     if (v.lanes < 1 || v.lanes > most_lanes || (v.lanes & (v.lanes - 1)))
         refuse(std::to_string(v.lanes) + " lanes: not a power of two from 1 to " + std::to_string(most_lanes) + ".");
@@ -27,27 +64,23 @@ Graph rewrite(const Graph &before, const Vectorize &v) {
     return settle(std::move(g));
 }
 
-}  // namespace
-
-Graph apply(const Graph &before, const Vectorize &v) {
-    try {
-        return rewrite(before, v);
-    } catch (const Error &e) {
-        std::vector<std::string> legal;
-        auto offer = [&](NodeId t, int lanes) { legal.push_back("s." + to_string(before, Vectorize{t, lanes})); };
-        bool lanes_legal = v.lanes >= 1 && v.lanes <= most_lanes && !(v.lanes & (v.lanes - 1));
-        if (why_not(before.at(v.tensor)).empty()) {
-            for (int lanes = 1; lanes <= most_lanes; lanes *= 2) offer(v.tensor, lanes);
-        } else {
-            for (auto &n : before.nodes)
-                if (why_not(n).empty()) offer(n.id, lanes_legal ? v.lanes : 1);
-        }
-        refuse(reason_of(e), legal, "no vectorize; nothing in " + before.program + " has a kernel over a dimension.");
-    }
+std::vector<Vectorize> Vectorize::moves(const Graph &g) {
+    std::vector<Vectorize> all;
+    const StagesOf stages_of(g);
+    for (auto &n : g.nodes)
+        for (int lanes = 1; lanes <= most_lanes && why_no_kernel(n).empty(); lanes *= 2)
+            if (disagrees(g, stages_of, n.id, lanes) < 0) all.push_back({n.id, lanes});
+    return all;
 }
 
-std::string to_string(const Graph &g, const Vectorize &v, const Naming &name) {
-    return "vectorize(" + name(g.at(v.tensor)) + ", " + std::to_string(v.lanes) + ")";
+void check_lanes(const Graph &g) {
+    if (std::none_of(g.nodes.begin(), g.nodes.end(), [](const Node &n) { return n.directives.vectorize > 0; })) return;
+    const StagesOf stages_of(g);
+    for (auto &n : g.nodes) {
+        if (!n.directives.vectorize) continue;
+        const NodeId other = disagrees(g, stages_of, n.id, n.directives.vectorize);
+        if (other >= 0) refuse(lanes_text(n, g.at(other)));
+    }
 }
 
 }  // namespace stretto

@@ -3,19 +3,31 @@
 //     for i:  t(i) = f(x(i))     =>     for i by lanes:  t(i ... i+lanes) = f(x(i ... i+lanes)), and a remainder
 //
 // Without it lowering takes the target's natural width. Ordered reductions keep their order: lanes are elements of the
-// result, never addends of one.
+// result, never addends of one. A stage has one number of lanes: what is computed in one stage with t may not have another.
 #pragma once
-#include "schedule/nodes.h"
+#include "schedule/fields.h"
 
 namespace stretto {
 
 struct Vectorize {
-    NodeId tensor;
-    int lanes;
+    NodeId tensor = -1;
+    int lanes = 0;
+
+    static constexpr const char *name = "vectorize";
+    static constexpr const char *no_moves = "no vectorize; nothing here has a kernel over a dimension.";
+    template <class V, class F>
+    static void fields(V &v, F &f) {
+        f.tensor("tensor", v.tensor);
+        f.number("lanes", v.lanes);
+    }
+    static std::vector<Vectorize> moves(const Graph &);
 };
 
-// Legal: t is computed by a kernel over at least one dimension; lanes is 1, 2, 4, ... 64. Throws Error.
+// Legal: t is computed by a kernel over at least one dimension; lanes is 1, 2, 4, ... 64.
 Graph apply(const Graph &, const Vectorize &);
-std::string to_string(const Graph &before, const Vectorize &, const Naming & = name_of);
+
+// Refuses a graph in which two nodes ask for different lanes of one stage, or of one Group.
+void check_lanes(const Graph &);
+std::string lanes_text(const Node &, const Node &);
 
 }  // namespace stretto

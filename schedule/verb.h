@@ -1,5 +1,6 @@
 // A verb of any kind: what a schedule is a list of.
 #pragma once
+#include <variant>
 #include "schedule/as_slice.h"
 #include "schedule/collective.h"
 #include "schedule/fuse.h"
@@ -11,13 +12,26 @@
 
 namespace stretto {
 
-using Verb = std::variant<Split, Reorder, Slice, Fuse, FuseAll, AsSlice, Collective, Vectorize>;
+using Verb = std::variant<Split, Reorder, Slice, AsSlice, Fuse, FuseAll, Collective, Vectorize>;
 
-inline Graph apply(const Graph &g, const Verb &verb) {
-    return std::visit([&](auto &v) { return apply(g, v); }, verb);
-}
-inline std::string to_string(const Graph &before, const Verb &verb, const Naming &name = name_of) {
-    return std::visit([&](auto &v) { return to_string(before, v, name); }, verb);
-}
+// One of each kind, without arguments.
+const std::vector<Verb> &all_verbs();
+// split, reorder, ...
+std::string name_of(const Verb &);
+
+// Throws an Error with the reason alone.
+Graph apply(const Graph &, const Verb &);
+// split(gsum, 0)
+std::string text_of(const Graph &, const Verb &, const Naming & = {});
+
+// The tensors that a verb gives back: what it makes of its subject.
+struct Made {
+    NodeId of = -1;
+    std::vector<Role> roles;
+};
+Made made_by(const Verb &);
+
+// Throws an Error with this reason and every legal alternative to the verb: searched now, and only now.
+[[noreturn]] void refuse(const Graph &, const Verb &, const std::string &why);
 
 }  // namespace stretto

@@ -141,10 +141,14 @@ Lowered lower_for_jit(const Graph &scheduled, const std::string &schedule_text, 
 }
 
 Compiled compile(const Program &p, const Schedule &s, const CompileOptions &o) {
-    if (s.program() != p.name())
-        throw Error("compile(" + p.name() + ", s): s is a schedule of program " + s.program() +
+    if (!s.is_of(p))
+        throw Error("compile(" + p.name() + ", s): s is a schedule of " +
+                    (s.program() == p.name() ? "another program of that name" : "program " + s.program()) +
                     ".\nLegal: Schedule s(" + p.name() + ");");
-    return Compiled(lower_for_jit(s.graph(), s.text(), o));
+    Graph scheduled = s.graph();
+    scheduled.requirements = p.graph().requirements;  // also those that came after the schedule, with their sizes
+    scheduled.sizes = p.graph().sizes;
+    return Compiled(lower_for_jit(scheduled, s.text(), o));
 }
 
 Compiled compile(const Program &p, const CompileOptions &o) { return compile(p, Schedule(p), o); }

@@ -8,89 +8,63 @@ class Choice {
     std::mt19937_64 random;
 
 public:
-    explicit Choice(uint64_t seed) : random(seed) {
-    }
+    explicit Choice(uint64_t seed) : random(seed) {}
     // By remainder, not by a distribution: those differ between standard libraries.
-    int below(int n) {
-        return int(random() % uint64_t(n));
-    }
+    int below(int n) { return int(random() % uint64_t(n)); }
     template <class T>
-    const T &of(const std::vector<T> &v) {
-        return v[below(int(v.size()))];
+    const T &of(const std::vector<T> &v) { return v[size_t(below(int(v.size())))]; }
+    bool coin() { return random() & 1; }
+    bool one_in(int n) { return below(n) == 0; }
+};
+
+// Changes the fields of a verb, most of them rarely, to what may be legal or not. `all`: sets every one anew.
+class Changed {
+    Choice &choose;
+    const bool all;
+    const NodeIds nodes;  // that can be written
+    const int arguments;
+
+public:
+    Changed(const Graph &g, Choice &choose, bool all)
+        : choose(choose), all(all), nodes(nodes_where(g, [&](const Node &n) { return !is_part(g, n); })),
+          arguments(int(g.arguments.size())) {}
+    void tensor(const char *, NodeId &id) {
+        if (all || choose.one_in(12)) id = choose.of(nodes);
     }
-    bool coin() {
-        return random() & 1;
+    // A piece of the set, or of all nodes.
+    void tensors(const char *, NodeIds &ids) {
+        if (all || choose.one_in(12)) ids = nodes;
+        if (choose.coin()) return;
+        const int first = choose.below(int(ids.size())), last = first + choose.below(int(ids.size()) - first);
+        ids = {ids.begin() + first, ids.begin() + last + 1};
+        if (ids.size() > 1 && choose.one_in(4)) ids.erase(ids.begin() + choose.below(int(ids.size())));
+    }
+    void argument(const char *, ArgumentId &a) {
+        if (all || choose.one_in(4)) a = choose.below(arguments);
+    }
+    void number(const char *, int &n, bool = false) {
+        if (all || choose.one_in(12)) n = choose.below(4);
+    }
+    void algorithm(const char *, Algorithm &a) {
+        if (all || choose.one_in(4)) a = choose.of(algorithm_names()).second;
     }
 };
 
-NodeIds written(const Graph &g, bool (Node::*what)() const) {
-    return nodes_where(g, [&](const Node &n) { return (n.*what)() && !is_part(g, n); });
-}
-
-// Most choices are of nodes that the verb is meant for; some of any node.
-NodeId target(const Graph &g, Choice &choose, const NodeIds &meant) {
-    NodeIds any = nodes_where(g, [&](const Node &n) { return !is_part(g, n); });
-    return meant.empty() || choose.below(8) == 0 ? choose.of(any) : choose.of(meant);
-}
-
-int dimension(const Graph &g, Choice &choose, NodeId t) {
-    int n = int(g.at(t).dimensions());
-    return n > 1 ? choose.below(n) : 0;
-}
-
-// What can be computed on slices after the gather: all of it, or a part that is closed or not.
-NodeIds reorder_set(const Graph &g, Choice &choose, NodeId gather) {
-    NodeIds largest = g.at(gather).stores_to_ranks() ? largest_reorder(g, gather) : NodeIds{};
-    if (largest.empty()) return {choose.of(nodes_where(g, [&](const Node &n) { return !is_part(g, n); }))};
-    if (choose.coin()) return largest;
-    NodeId last = choose.of(largest);
-    NodeIds set;
-    for (NodeId id : largest)
-        if (id == last || depends_on(g, last, id)) set.push_back(id);
-    if (choose.below(4) == 0) set.erase(set.begin() + choose.below(int(set.size())));
-    return set;
-}
-
-// A piece of a legal Group, or a few nodes in a row.
-NodeIds fuse_set(const Graph &g, Choice &choose) {
-    NodeIds free = nodes_where(g, [](const Node &n) { return !n.is_argument() && n.directives.group < 0; });
-    std::vector<NodeIds> groups;
-    for (auto &set : legal_groups(g, NodeSet(free.begin(), free.end()))) {
-        NodeIds ids = without_parts(g, set);
-        if (ids.size() > 1) groups.push_back(ids);
-    }
-    NodeIds all = groups.empty() || choose.below(4) == 0
-                      ? nodes_where(g, [&](const Node &n) { return !n.is_argument() && !is_part(g, n); })
-                      : choose.of(groups);
-    int first = choose.below(int(all.size())), last = first + choose.below(int(all.size()) - first);
-    if (choose.coin()) return all;
-    return {all.begin() + first, all.begin() + last + 1};
-}
-
+// A move that is legal, or near one.
 Verb random_verb(const Graph &g, Choice &choose, const std::string &name) {
-    if (name == "split") {
-        NodeId t = target(g, choose, written(g, &Node::reduces_over_ranks));
-        return Split{t, dimension(g, choose, t)};
+    for (auto &kind : all_verbs()) {
+        if (name_of(kind) != name) continue;
+        return std::visit(
+            [&](auto verb) {
+                const auto moves = verb.moves(g);
+                if (!moves.empty()) verb = choose.of(moves);
+                Changed changed(g, choose, moves.empty());
+                verb.fields(verb, changed);
+                return Verb(verb);
+            },
+            kind);
     }
-    if (name == "reorder") {
-        NodeId gather = target(g, choose, written(g, &Node::stores_to_ranks));
-        return Reorder{gather, reorder_set(g, choose, gather)};
-    }
-    if (name == "slice") {
-        NodeId t = target(g, choose, nodes_where(g, [&](const Node &n) {
-                              return !n.is_argument() && !n.is_communication() && !is_part(g, n) && n.layout.is_replicated();
-                          }));
-        return Slice{t, dimension(g, choose, t)};
-    }
-    if (name == "as_slice") return AsSlice{choose.below(int(g.arguments.size()))};
-    if (name == "fuse") return Fuse{fuse_set(g, choose)};
-    if (name == "collective")
-        return Collective{target(g, choose, written(g, &Node::reduces_over_ranks)), choose.coin() ? OneShot : TwoPhase};
-    if (name == "vectorize") {
-        NodeIds maps = nodes_where(g, [&](const Node &n) { return n.as<Map>() && !is_part(g, n); });
-        return Vectorize{target(g, choose, maps), 1 << choose.below(5)};
-    }
-    return FuseAll{};
+    throw Error("no verb is called " + name);
 }
 
 }  // namespace
@@ -101,7 +75,11 @@ Verb random_verb(const Graph &g, const std::string &name, uint64_t seed) {
 }
 
 const Names &verb_names() {
-    static const Names names = {"split", "reorder", "slice", "as_slice", "fuse", "fuse_all", "collective", "vectorize"};
+    static const Names names = [] {
+        Names names;
+        for (auto &v : all_verbs()) names.push_back(name_of(v));
+        return names;
+    }();
     return names;
 }
 
@@ -112,12 +90,10 @@ Schedule random_schedule(const Program &p, uint64_t seed, int tries, VerbCounts 
         // What fuses comes late: a Group is not changed by the verbs after it.
         bool late = i >= tries - (tries + 3) / 4;
         const std::string &name = choose.of(verb_names());
-        if (!late && (name == "fuse" || name == "fuse_all")) continue;
-        Verb verb = random_verb(s.graph(), choose, name);
-        bool legal = true;
-        try {
-            s.add(verb);
-        } catch (const Error &) { legal = false; }
+        if (!late && (name == Fuse::name || name == FuseAll::name)) continue;
+        const Verb verb = random_verb(s.graph(), choose, name);
+        const bool legal = succeeds([&] { apply(s.graph(), verb); });
+        if (legal) s.add(verb);
         if (counts) (legal ? counts->accepted : counts->refused)[name]++;
     }
     return s;
