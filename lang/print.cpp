@@ -197,6 +197,21 @@ std::string reduction_text(const Graph &g, const Node &n) {
     return text + ((b && b->any_order) || (r && r->any_order) ? ".any_order()" : "");
 }
 
+std::string kind_text(const Node &n) {
+    struct Visitor {
+        std::string operator()(const ArgumentValue &) { return "an argument"; }
+        std::string operator()(const Map &) { return "elementwise"; }
+        std::string operator()(const Reduction &) { return "a contraction"; }
+        std::string operator()(const Blocks &) { return "the block results of a full reduction"; }
+        std::string operator()(const Fold &) { return "a full reduction"; }
+        std::string operator()(const Communication &c) {
+            if (c.reduce) return !c.to_dim ? "an all-reduce" : "a reduce-scatter";
+            return c.from.kind == From::Owner ? "an all-gather" : "a broadcast";
+        }
+    };
+    return std::visit(Visitor(), n.op);
+}
+
 std::string definition_text(const Graph &g, const Node &n) {
     if (n.is_argument()) return n.name;
     std::string left = n.name + (n.is_communication() ? "" : "(" + names(n.vars()) + ")");

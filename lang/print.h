@@ -8,6 +8,8 @@ namespace stretto {
 std::string to_string(const Graph &, const Expr &);
 // sum_over(k, x(k) * w(k)), of a node that reduces over indices
 std::string reduction_text(const Graph &, const Node &);
+// What a node is: an all-reduce, elementwise, ...
+std::string kind_text(const Node &);
 // avg(i) = gsum(i) / ranks()
 std::string definition_text(const Graph &, const Node &);
 // The same, with what it is: avg(i) = gsum(i) / ranks()        replicated float32[n]

@@ -1,6 +1,5 @@
 #include "schedule/as_slice.h"
 #include "lang/infer.h"
-#include "lang/print.h"
 
 namespace stretto {
 
@@ -54,9 +53,10 @@ Graph apply(const Graph &before, const AsSlice &v) {
     entry.domain[size_t(dim)].axes = entry.layout.axes_of(size_t(dim));
     for (auto &r : g.results) {
         if (r.argument != v.argument) continue;
-        const Node &value = g.at(r.node);
-        auto *c = value.as<Communication>();
-        if (value.stores_to_ranks() && c->from.dim == dim) r.node = g.reads(value.id)[0];
+        if (const Node &value = g.at(r.node); value.stores_to_ranks()) {
+            NodeId slice = g.reads(value.id)[0];
+            if (g.at(slice).layout == sliced(dim)) r.node = slice;
+        }
         const Node &now = g.at(r.node);
         if (now.layout != sliced(dim))
             refuse("Its new value " + now.name + " is " + to_string(now.layout) + ", the reads are of " +

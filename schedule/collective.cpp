@@ -8,7 +8,7 @@ Graph apply(const Graph &before, const Collective &v) {
     if (v.chosen == TwoPhase && !t.dimensions())
         refuse(t.name + " has no dimension, so there are no slices for two phases.");
     Graph g = before;
-    g.at(v.tensor).as<Communication>()->algorithm = v.chosen;
+    std::get<Communication>(g.at(v.tensor).op).algorithm = v.chosen;
     return settle(std::move(g));
 }
 

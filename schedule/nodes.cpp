@@ -1,7 +1,6 @@
 #include "schedule/nodes.h"
 #include <algorithm>
 #include "lang/infer.h"
-#include "lang/print.h"
 #include "lang/results.h"
 #include "schedule/refuse.h"
 #include "schedule/sweep.h"
@@ -119,21 +118,6 @@ std::string access_text(const Graph &g, const Halide::Internal::Call *c) {
     std::vector<std::string> indices;
     for (auto &i : indices_of(c)) indices.push_back(to_string(g, i));
     return (of_split ? g.identities[size_t(n.origin.of)].name : n.name) + "(" + join(indices) + ")";
-}
-
-std::string kind_text(const Node &n) {
-    struct Visitor {
-        std::string operator()(const ArgumentValue &) { return "an argument"; }
-        std::string operator()(const Map &) { return "elementwise"; }
-        std::string operator()(const Reduction &) { return "a contraction"; }
-        std::string operator()(const Blocks &) { return "the block results of a full reduction"; }
-        std::string operator()(const Fold &) { return "a full reduction"; }
-        std::string operator()(const Communication &c) {
-            if (c.reduce) return !c.to_dim ? "an all-reduce" : "a reduce-scatter";
-            return c.from.kind == From::Owner ? "an all-gather" : "a broadcast";
-        }
-    };
-    return std::visit(Visitor(), n.op);
 }
 
 std::string names_of(const Graph &g, const NodeIds &ids) {

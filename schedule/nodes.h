@@ -1,7 +1,7 @@
 // What the verbs ask of a graph and do to it, beyond lang/graph.h.
 #pragma once
 #include <set>
-#include "lang/graph.h"
+#include "lang/print.h"
 
 namespace stretto {
 
@@ -45,7 +45,6 @@ NodeIds without_parts(const Graph &, const NodeSet &);
 // ---- for messages
 std::string left_side(const Node &);                                     // p1(i)
 std::string access_text(const Graph &, const Halide::Internal::Call *);  // gsum(i) for the result of gsum.ag
-std::string kind_text(const Node &);                                       // an all-reduce
 std::string names_of(const Graph &, const NodeIds &);                    // avg, m1, v1
 NodeIds nodes_where(const Graph &, const std::function<bool(const Node &)> &);
 

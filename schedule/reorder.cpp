@@ -1,7 +1,6 @@
 #include "schedule/reorder.h"
 #include <algorithm>
 #include "lang/infer.h"
-#include "lang/print.h"
 #include "schedule/slice.h"
 #include "schedule/split.h"
 
@@ -11,7 +10,7 @@ namespace {
 
 // Can the gather be moved after what reads it? "" if it can.
 std::string why_not_movable(const Graph &g, const Node &gather) {
-    if (auto *c = gather.as<Communication>(); c && c->from.kind == From::Rank)
+    if (gather.loads_from_ranks() && !gather.reduces_over_ranks())
         return gather.name + " is a broadcast: its operand is local, so the set would become local, not sliced.";
     if (!gather.stores_to_ranks() || is_part(g, gather)) return gather.name + " is " + kind_text(gather) + ", not an all-gather.";
     return "";

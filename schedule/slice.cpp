@@ -1,7 +1,6 @@
 #include "schedule/slice.h"
 #include <algorithm>
 #include "lang/infer.h"
-#include "lang/print.h"
 #include "schedule/split.h"
 
 namespace stretto {

@@ -15,14 +15,14 @@ Graph apply(const Graph &before, const Split &v) {
     refuse_if_grouped(before, t, Split::name);
     if (!t.dimensions()) refuse(t.name + " has no dimension, so there is no slice of it.");
     check_dimension(t, v.dim);
-    if (t.as<Communication>()->algorithm != Algorithm::Auto)
+    if (std::get<Communication>(t.op).algorithm != Algorithm::Auto)
         refuse("s.collective(" + t.name + ", ...) chose an algorithm for the whole all-reduce.");
 
     Graph g = before;
     Node rs = t;
     rs.id = -1;
     rs.origin = {Role::ReduceScatter, t.id, 0};
-    rs.as<Communication>()->to_dim = v.dim;
+    std::get<Communication>(rs.op).to_dim = v.dim;
     const NodeId scattered = g.add(rs).id;
     infer_node(g, scattered);
     g.became[v.tensor] = add_gather(g, v.tensor, scattered, before.readers(v.tensor));

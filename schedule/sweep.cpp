@@ -1,6 +1,5 @@
 #include "schedule/sweep.h"
 #include <algorithm>
-#include "lang/print.h"
 #include "schedule/partition.h"
 #include "schedule/refuse.h"
 #include "schedule/vectorize.h"
@@ -98,7 +97,7 @@ class Check {
         if (n.is_argument()) return refused([&] { return n.name + " is an argument: it is there before any sweep."; });
         if (set.size() > 1 && n.as<Reduction>())
             return refused([&] { return left_side(n) + " is a contraction: its kernel is a stage of its own."; });
-        if (auto *c = n.as<Communication>(); c && c->algorithm == Algorithm::TwoPhase)
+        if (n.is_all_reduce() && std::get<Communication>(n.op).algorithm == Algorithm::TwoPhase)
             return refused([&] {
                 return n.name + " is an all-reduce with the algorithm TwoPhase, which is two sweeps by itself.";
             });

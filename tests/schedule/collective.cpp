@@ -16,6 +16,24 @@ TEST_CASE("the algorithm is a directive of the all-reduce") {
     CHECK(s.text() == "collective(gsum, TwoPhase)\ncollective(gsum, OneShot)\n");
 }
 
+TEST_CASE("Auto takes a choice back, and has a text") {
+    Adam a;
+    Schedule s(a.program);
+    s.collective(a.gsum, TwoPhase);
+    s.collective(a.gsum, Algorithm::Auto);
+    s.split(a.gsum);
+    CHECK(s.text() == "collective(gsum, TwoPhase)\ncollective(gsum, Auto)\ngsum.rs, gsum.ag = split(gsum, 0)\n");
+    CHECK(s.cpp() == "s.collective(gsum, TwoPhase);\ns.collective(gsum, Auto);\nauto [gsum_rs, gsum_ag] = s.split(gsum, 0);\n");
+    CHECK(Schedule::parse(a.program, s.text()).text() == s.text());
+}
+
+TEST_CASE("two phases are no Group, not even alone") {
+    Adam a;
+    Schedule s(a.program);
+    s.collective(a.gsum, TwoPhase);
+    CHECK_THROWS_WITH(s.fuse({a.gsum}), doctest::Contains("the algorithm TwoPhase, which is two sweeps by itself"));
+}
+
 TEST_CASE("what collective refuses") {
     Refusals r;
     Adam a;

@@ -16,6 +16,40 @@ TEST_CASE("after a split, t means its all-gather; after a reorder, the slice") {
     CHECK(s.graph().find("gsum.ag") == nullptr);
 }
 
+TEST_CASE("what a verb gave back is forwarded, in every schedule of the program") {
+    Adam a;
+    Schedule s(a.program), t(a.program);
+    auto [rs, ag] = s.split(a.gsum);
+    s.reorder(ag, {a.avg});
+    Tensor gather = s.gather_of(a.avg);
+    t.split(a.gsum);
+    t.reorder(ag, {a.avg, a.m1});
+    t.reorder(gather, {a.v1});
+    t.vectorize(rs, 8);
+    CHECK(t.text() ==
+          "gsum.rs, gsum.ag = split(gsum, 0)\nreorder(gsum.ag, {avg, m1})\nreorder(avg.ag, {v1})\nvectorize(gsum.rs, 8)\n");
+    Adam other;
+    Schedule u(other.program);
+    u.split(other.gsum);
+    CHECK_THROWS_WITH(u.reorder(ag, {other.avg}), doctest::Contains("adam has no tensor gsum.ag"));
+    CHECK(s.is_of(a.program));
+    CHECK_FALSE(s.is_of(other.program));
+}
+
+TEST_CASE("a name that looks like another's handle is nothing special") {
+    Size n{"n"};
+    Var i{"i"};
+    Input<Tensor> x{"x", f32, {n}, partial(Sum)}, q{"q", f32, {n}};
+    Output<Tensor> t{"t", f32, {n}}, t_ag{"t_ag", f32, {n}};
+    t = all_reduce(x);
+    t_ag(i) = t(i) + q(i);
+    Program p{"names", {x, q, t, t_ag}};
+    Schedule s(p);
+    auto [rs, ag] = s.split(t);
+    s.reorder(ag, {t_ag});
+    CHECK(s.gather_of(t_ag).name() == "t_ag.ag");
+}
+
 TEST_CASE("a schedule is a value") {
     Adam a;
     Schedule s(a.program);
