@@ -42,27 +42,26 @@ Expr add_product(const Expr &acc, const Expr &value, const Expr &zero) {
 // The indices of a matrix product sum_over(k, a * b): x only in one part, y only in the other.
 struct Product {
     bool found = false;
-    std::string x, y;
+    int x = 0, y = 0;  // loops
     Expr with_x, with_y;
 };
 
-Product match_product(const Node &n) {
+Product match_product(const Stage &s) {
     Product p;
-    const Mul *m = n.value.as<Mul>();
-    if (n.as<Reduction>()->op != Sum || !m || !n.value.type().is_float() || n.rvars().size() != 1 ||
-        n.vars().size() < 2)
-        return p;
-    Names a = indices_used(m->a), b = indices_used(m->b);
-    p.x = n.vars().back();
-    if (contains(a, p.x) == contains(b, p.x)) return p;
-    bool swapped = contains(a, p.x);
+    const Binding &b = s.body.bindings[0];
+    const Mul *m = b.value.as<Mul>();
+    if (b.op != Sum || !m || !b.value.type().is_float() || int(s.loops.size()) != s.outputs + 1 || s.outputs < 2) return p;
+    Names a = indices_used(m->a), other = indices_used(m->b);
+    p.x = s.outputs - 1;
+    if (contains(a, loop_name(p.x)) == contains(other, loop_name(p.x))) return p;
+    bool swapped = contains(a, loop_name(p.x));
     p.with_x = swapped ? m->a : m->b;
     p.with_y = swapped ? m->b : m->a;
-    Names with_x = swapped ? a : b, with_y = swapped ? b : a;
-    if (!contains(with_x, n.rvars()[0]) || !contains(with_y, n.rvars()[0])) return p;
-    for (size_t d = n.vars().size() - 1; d-- > 0;)
-        if (contains(with_y, n.vars()[d]) && !contains(with_x, n.vars()[d])) {
-            p.y = n.vars()[d];
+    Names with_x = swapped ? a : other, with_y = swapped ? other : a;
+    if (!contains(with_x, loop_name(s.outputs)) || !contains(with_y, loop_name(s.outputs))) return p;
+    for (int d = s.outputs - 1; d-- > 0;)
+        if (contains(with_y, loop_name(d)) && !contains(with_x, loop_name(d))) {
+            p.y = d;
             p.found = true;
             break;
         }
@@ -71,13 +70,14 @@ Product match_product(const Node &n) {
 
 // Is the part read where it lies, along a row of memory as the reduced index grows? Then the tile reads its rows themselves:
 // copying them costs as much as the product when there are few columns.
-bool reads_rows(const Expr &part, const Node &n) {
+bool reads_rows(const Expr &part, const Stage &s) {
     const Call *read = as_access(part);
-    return read && part.type() == n.value.type() && bare_index(indices_of(read).back()) == n.rvars()[0];
+    return read && part.type() == s.body.bindings[0].value.type() && loop_number(indices_of(read).back()) == s.outputs;
 }
 
 class Contraction {
-    const Node &n;
+    const Stage &s;
+    const Binding &reduction;
     KernelBody &body;
     const std::vector<Expr> &lo, &hi;
     const Halide::Target &target;
@@ -88,51 +88,49 @@ class Contraction {
     Expr zero() const { return lo[0] >> 31; }  // no range begins below 0
 
     std::vector<Var> reversed_vars() const { return {vars.rbegin(), vars.rend()}; }
-    // Halide's index order of the pure variables, with some replaced.
-    std::vector<Expr> indices(const std::map<std::string, Expr> &replaced, const Expr &k) const {
-        std::vector<Expr> v;
-        for (size_t d = 0; d < n.vars().size(); d++) {
-            auto it = replaced.find(n.vars()[d]);
-            v.push_back(it == replaced.end() ? Expr(vars[d]) : it->second);
-        }
+    // Of the loops over results, one of them replaced, and the reduced one.
+    std::vector<Expr> indices(int replaced, const Expr &by, const Expr &k) const {
+        std::vector<Expr> v(vars.begin(), vars.end());
+        v[size_t(replaced)] = by;
         v.push_back(k);
         return v;
     }
-    size_t position(const std::string &v) const {
-        Names vars = n.vars();
-        return size_t(std::find(vars.begin(), vars.end(), v) - vars.begin());
-    }
-
-    // The part of the product as the graph has it, at given indices: `part` takes n.value's place for a moment.
-    Expr part_at(const Expr &part, const std::vector<Expr> &idx) const {
-        Node m = n;
-        m.value = part;
-        return strict_float(body.expression(m, idx));
+    // What is stored of the reduction's result.
+    Expr result(const Expr &acc) const {
+        body.set(0, acc);
+        return body.finish(body.value(s.body.stored[0].binding));
     }
 
 public:
-    Contraction(const Node &n, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
+    Contraction(const Stage &s, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
                 const Halide::Target &target)
-        : n(n), body(body), lo(lo), hi(hi), target(target), acc_type(n.value.type()), name(body.out.name()) {
-        for (size_t d = 0; d < n.vars().size(); d++) vars.push_back(Var("x" + std::to_string(d)));
+        : s(s),
+          reduction(s.body.bindings[0]),
+          body(body),
+          lo(lo),
+          hi(hi),
+          target(target),
+          acc_type(reduction.value.type()),
+          name(body.out.name()) {
+        for (int d = 0; d < s.outputs; d++) vars.push_back(Var("x" + std::to_string(d)));
     }
 
-    void along_last_index(int lanes) {
+    void along_last_index() {
         size_t D = vars.size();
         std::vector<Halide::Range> range;
         for (size_t d = lo.size(); d-- > D;) range.push_back(Halide::Range(lo[d], hi[d] - lo[d]));
         RDom r(range, "r");
         std::vector<Expr> idx(vars.begin(), vars.end());
-        for (size_t i = 0; i < n.rvars().size(); i++) idx.push_back(r[int(n.rvars().size() - 1 - i)]);
-        ReduceOp op = n.reduce_op();
+        for (int k = r.dimensions(); k-- > 0;) idx.push_back(r[k]);
+        const ReduceOp op = reduction.op;
         Func acc(name + "_acc");
         auto at = reversed_vars();
-        Expr value = body.expression(n, idx);
+        Expr value = body.expression(reduction.value, idx);
         acc(at) = identity_of(op, acc_type);
-        acc(at) = order_of(n) == Order::Chain ? add_product(acc(at), value, zero()) : strict_float(combine(op, acc(at), value));
-        body.out(at) = round_to(n.type, acc(at));
+        acc(at) = s.order == Order::Chain ? add_product(acc(at), value, zero()) : strict_float(combine(op, acc(at), value));
+        body.out(at) = result(acc(at));
         int width =
-            lanes > 0 ? lanes : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
+            s.vectorize > 0 ? s.vectorize : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
         Var x = vars.back(), outer("outer"), strip("strip"), inner("inner");
         if (width <= 1) {
             acc.compute_at(body.out, x);
@@ -154,10 +152,10 @@ public:
     void as_product(const Product &p) {
         const int vec = target.natural_vector_size(acc_type), TY = 6,
                   TX = vec * (target.has_feature(Halide::Target::AVX512) ? 4 : 2);
-        size_t dx = position(p.x), dy = position(p.y), K = n.vars().size();
+        const size_t dx = size_t(p.x), dy = size_t(p.y), K = vars.size();
         Var x = vars[dx], y = vars[dy], xi("xi"), xo("xo"), yi("yi"), yo("yo"), k("k");
         std::vector<Var> batch;  // Halide order
-        for (size_t d = n.vars().size(); d-- > 0;)
+        for (size_t d = K; d-- > 0;)
             if (d != dx && d != dy) batch.push_back(vars[d]);
         auto with_batch = [&](std::vector<Expr> v) {
             v.insert(v.end(), batch.begin(), batch.end());
@@ -172,23 +170,23 @@ public:
         Expr at_x = min(likely(lo[dx] + xo * TX + xi), hi[dx] - 1),
              at_y = min(likely(lo[dy] + yo * TY + yi), hi[dy] - 1);
         Func b(name + "_b"), a(name + "_a"), acc(name + "_acc");
-        b(args({xi, k, xo})) = part_at(p.with_x, indices({{p.x, at_x}}, k));
-        a(args({yi, k, yo})) = part_at(p.with_y, indices({{p.y, at_y}}, k));
+        b(args({xi, k, xo})) = strict_float(body.expression(p.with_x, indices(p.x, at_x, k)));
+        a(args({yi, k, yo})) = strict_float(body.expression(p.with_y, indices(p.y, at_y, k)));
         RDom r(lo[K], hi[K] - lo[K], "r");
         acc(args({xi, yi, xo, yo})) = make_zero(acc_type);
         acc(args({xi, yi, xo, yo})) = add_product(acc(args({xi, yi, xo, yo})),
                                                   a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo})), zero());
         Expr rx = x - lo[dx], ry = y - lo[dy];
         auto out_at = reversed_vars();
-        body.out(out_at) = round_to(n.type, acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));
+        body.out(out_at) = result(acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));
 
         // Few blocks of rows, since each packs all panels again.
         const int rows = 176 * TY;
         Var yb("yb");
         std::vector<Halide::VarOrRVar> order{xi, yi, yo, xo, yb};
         order.insert(order.end(), batch.begin(), batch.end());
-        for (size_t d = 0; d < n.vars().size(); d++)
-            body.out.output_buffer().dim(int(n.vars().size() - 1 - d)).set_bounds(lo[d], hi[d] - lo[d]);
+        for (size_t d = 0; d < K; d++)
+            body.out.output_buffer().dim(int(K - 1 - d)).set_bounds(lo[d], hi[d] - lo[d]);
         body.out.split(x, xo, xi, TX, TailStrategy::GuardWithIf)
             .split(y, yo, yi, TY, TailStrategy::GuardWithIf)
             .split(yo, yb, yo, rows / TY, TailStrategy::GuardWithIf)
@@ -198,7 +196,7 @@ public:
             .unroll(yi)
             .never_partition(yb);
         b.compute_at(body.out, xo).bound_extent(xi, TX).vectorize(xi, vec).unroll(xi);
-        if (!reads_rows(p.with_y, n)) a.compute_at(body.out, yb).bound_extent(yi, TY).reorder(yi, k, yo).unroll(yi);
+        if (!reads_rows(p.with_y, s)) a.compute_at(body.out, yb).bound_extent(yi, TY).reorder(yi, k, yo).unroll(yi);
         // The tile stays in registers over the whole reduction. Four steps at a time: scalar instructions take the ports of
         // multiply-adds, and a step's addresses are most of its instructions besides.
         Halide::RVar ko("ko"), ki("ki");
@@ -222,12 +220,12 @@ public:
 
 }  // namespace
 
-void define_contraction(const Node &n, KernelBody &body, const std::vector<Expr> &lo,
-                        const std::vector<Expr> &hi, const Halide::Target &target, int lanes) {
-    Contraction c(n, body, lo, hi, target);
-    Product p = match_product(n);
+void define_contraction(const Stage &s, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
+                        const Halide::Target &target) {
+    Contraction c(s, body, lo, hi, target);
+    Product p = match_product(s);
     if (p.found) c.as_product(p);
-    else c.along_last_index(lanes);
+    else c.along_last_index();
 }
 
 }  // namespace stretto

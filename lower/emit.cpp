@@ -1,5 +1,4 @@
 #include "lower/emit.h"
-#include "lower/kernels.h"
 
 namespace stretto {
 
@@ -38,14 +37,63 @@ plan::LayoutKind layout_kind(const Layout &l) {
                             : plan::LayoutKind::Replicated;
 }
 
-plan::Collective collective(const Stage &s) {
-    if (!s.collective) return plan::Collective::None;
-    return s.algorithm == Algorithm::OneShot    ? plan::Collective::OneShot
-           : s.algorithm == Algorithm::TwoPhase ? plan::Collective::TwoPhase
-                                                : plan::Collective::Auto;
+// The tensors it computes; of a copy at the end the arguments it writes.
+std::vector<std::string> names(const Lowering &l, const Stage &s) {
+    std::vector<std::string> v;
+    for (NodeId id : s.nodes) v.push_back(l.graph.at(id).name);
+    for (auto &a : s.accesses)
+        if (s.nodes.empty() && a.written >= 0) v.push_back(l.buffers[size_t(a.buffer)].name);
+    return v;
+}
+
+int add_stage(const Lowering &l, plan::PlanT &p, const Stage &s) {
+    auto t = std::make_unique<plan::StageT>();
+    t->kind = s.kind;
+    t->names = names(l, s);
+    for (auto &loop : s.loops) t->loops.push_back(plan::Loop(extent(loop.extent), loop.range));
+    t->outputs = s.outputs;
+    for (auto &a : s.accesses) {
+        auto to = std::make_unique<plan::StageAccessT>();
+        to->buffer = a.buffer;
+        to->from = a.from;
+        to->rank = a.rank;
+        to->how = a.how();
+        to->reach = a.reach;
+        t->accesses.push_back(std::move(to));
+    }
+    p.stages.push_back(std::move(t));
+    return int(p.stages.size()) - 1;
+}
+
+void add_item(const Lowering &l, plan::PlanT &p, const Item &item) {
+    if (auto *s = std::get_if<Stage>(&item)) p.items.push_back(plan::Item(plan::ItemKind::Stage, add_stage(l, p, *s)));
+    if (auto *sync = std::get_if<Sync>(&item)) {
+        p.items.push_back(plan::Item(plan::ItemKind::Sync, int(p.syncs.size())));
+        p.syncs.push_back(std::make_unique<plan::SyncT>());
+        p.syncs.back()->buffers = sync->buffers;
+    }
+    if (auto *c = std::get_if<Choice>(&item)) {
+        p.items.push_back(plan::Item(plan::ItemKind::Choice, int(p.choices.size())));
+        int one_shot = add_stage(l, p, c->one_shot);
+        p.choices.push_back(plan::Choice(one_shot, add_stage(l, p, c->two_phases)));
+    }
 }
 
 }  // namespace
+
+plan::Type plan_type(const Type &t) {
+    if (t.is_bool()) return plan::Type::Bool;
+    if (t == f16) return plan::Type::Float16;
+    if (t == bf16) return plan::Type::BFloat16;
+    if (t == f32) return plan::Type::Float32;
+    if (t == f64) return plan::Type::Float64;
+    static const plan::Type ints[] = {plan::Type::Int8, plan::Type::Int16, plan::Type::Int32, plan::Type::Int64};
+    static const plan::Type uints[] = {plan::Type::UInt8, plan::Type::UInt16, plan::Type::UInt32, plan::Type::UInt64};
+    int log = t.bits() == 8 ? 0 : t.bits() == 16 ? 1
+                              : t.bits() == 32   ? 2
+                                                 : 3;
+    return t.is_int() ? ints[log] : uints[log];
+}
 
 std::vector<std::string> size_parameters(const Graph &g) {
     std::vector<std::string> v;
@@ -55,12 +103,11 @@ std::vector<std::string> size_parameters(const Graph &g) {
     return v;
 }
 
-plan::PlanT describe(const Lowering &l, const std::string &schedule, const std::string &target) {
+plan::PlanT describe(const Lowering &l, const std::string &schedule) {
     const Graph &g = l.graph;
     plan::PlanT p;
     p.name = g.program;
     p.schedule = schedule;
-    p.target = target;
     std::vector<int> buffer_of_argument(g.arguments.size(), -1);
     for (size_t b = 0; b < l.buffers.size(); b++) {
         auto &s = l.buffers[b];
@@ -71,7 +118,6 @@ plan::PlanT describe(const Lowering &l, const std::string &schedule, const std::
         t->extents = extents(s.dims);
         t->sliced = s.sliced;
         t->argument = s.argument;
-        t->peers = s.peers;
         p.buffers.push_back(std::move(t));
     }
     for (size_t i = 0; i < g.arguments.size(); i++) {
@@ -104,22 +150,26 @@ plan::PlanT describe(const Lowering &l, const std::string &schedule, const std::
         }
         p.sizes.push_back(std::move(t));
     }
-    for (auto &s : l.stages) {
-        auto t = std::make_unique<plan::StageT>();
-        t->kind = s.kind;
-        for (NodeId id : s.nodes) t->names.push_back(g.at(id).name);
-        for (size_t d = 0; d < s.loops.size(); d++)
-            t->loops.push_back(plan::Loop(extent(s.loops[d]), s.ranges[d]));
-        t->outputs = s.outputs;
-        for (auto &st : s.stores)
-            t->stores.push_back(plan::Store(st.buffer, st.all ? plan::To::All : plan::To::Own, st.in_place));
-        t->collective = collective(s);
-        t->barrier_one_shot = s.barrier_one_shot;
-        t->barrier_two_phase = s.barrier_two_phase;
-        p.stages.push_back(std::move(t));
+    auto add_scalar = [&](const Type &t) {
+        auto scalar = std::make_unique<plan::ScalarT>();
+        scalar->name = "plan_scalar_" + std::to_string(p.scalars.size());
+        scalar->type = plan_type(t);
+        p.scalars.push_back(std::move(scalar));
+    };
+    for (auto &e : g.scalars) add_scalar(e.type());
+    for (auto &r : g.requirements) {
+        auto require = std::make_unique<plan::RequireT>();
+        require->scalar = int(p.scalars.size());
+        require->text = r.text;
+        for (size_t i = 0; i < g.arguments.size(); i++) {
+            auto &a = g.arguments[i];
+            if (a.scalar && Halide::Internal::expr_uses_var(r.condition, scalar_argument(a.type, a.name).as<Halide::Internal::Variable>()->name))
+                require->arguments.push_back(int(i));
+        }
+        p.requires_.push_back(std::move(require));
+        add_scalar(r.condition.type());
     }
-    p.leave_one_shot = l.leave_one_shot;
-    p.leave_two_phase = l.leave_two_phase;
+    for (auto &item : l.items) add_item(l, p, item);
     return p;
 }
 

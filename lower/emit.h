@@ -1,4 +1,4 @@
-// From passes to data: the plan without its kernels, which build_kernels adds.
+// From passes to data: the plan without a back end's section, which build_kernels makes.
 #pragma once
 #include "lower/lowering.h"
 
@@ -7,6 +7,8 @@ namespace stretto {
 // Sizes that no whole dimension of a tensor argument carries become int64_t parameters after the program's own, in order.
 std::vector<std::string> size_parameters(const Graph &);
 
-plan::PlanT describe(const Lowering &, const std::string &schedule, const std::string &target);
+plan::PlanT describe(const Lowering &, const std::string &schedule);
+
+plan::Type plan_type(const Type &);
 
 }  // namespace stretto

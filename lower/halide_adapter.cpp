@@ -23,10 +23,10 @@ public:
     }
 };
 
-thread_local std::string kernel_error;
+void (*kernel_error_handler)(const char *text) = nullptr;
 
-void keep_kernel_error(Halide::JITUserContext *, const char *text) {
-    kernel_error = text;
+void on_kernel_error(Halide::JITUserContext *, const char *text) {
+    if (kernel_error_handler) kernel_error_handler(text);
 }
 
 Expr handle(const std::string &name) {
@@ -51,7 +51,7 @@ void prepare_halide() {
         static Reporter reporter;
         Halide::set_custom_compile_time_error_reporter(&reporter);
         Halide::JITHandlers handlers{};
-        handlers.custom_error = keep_kernel_error;
+        handlers.custom_error = on_kernel_error;
         JITSharedRuntime::set_default_handlers(handlers);
     });
 }
@@ -179,8 +179,9 @@ struct JitLibrary::Contents {
     Dispatch dispatch;
 };
 
-JitLibrary::JitLibrary(const Module &lib, const std::string &name) {
+JitLibrary::JitLibrary(const Module &lib, const std::string &name, void (*error_handler)(const char *text)) {
     prepare_halide();
+    kernel_error_handler = error_handler;
     LoweredFunc f = lib.get_function_by_name(name + "_dispatch");
     contents = std::make_shared<Contents>(Contents{JITModule(lib, f), nullptr});
     contents->dispatch = Dispatch(contents->module.find_symbol_by_name(name + "_dispatch").address);
@@ -189,12 +190,6 @@ JitLibrary::JitLibrary(const Module &lib, const std::string &name) {
 
 JitLibrary::Dispatch JitLibrary::dispatch() const {
     return contents->dispatch;
-}
-
-std::string take_kernel_error() {
-    std::string e;
-    e.swap(kernel_error);
-    return e;
 }
 
 }  // namespace stretto

@@ -55,10 +55,9 @@ class JitLibrary {
 
 public:
     using Dispatch = int (*)(int kernel, void **argv);
-    JitLibrary(const Halide::Module &, const std::string &name);
+    // error_handler gets what a kernel's own checks say, in the thread that calls it. One for all libraries.
+    JitLibrary(const Halide::Module &, const std::string &name, void (*error_handler)(const char *text));
     Dispatch dispatch() const;
 };
-// What a kernel's own checks said in this thread since the last call, "" if nothing.
-std::string take_kernel_error();
 
 }  // namespace stretto

@@ -11,63 +11,63 @@ using Halide::strict_float;
 
 namespace {
 
-// plan.<k> becomes a parameter, or the number of ranks where a kernel knows it. A division by that is a multiplication with
-// the reciprocal then, the same bits as long as the number is a power of two; a third of the time of a sweep in cache that
-// also has a root and a division (tests/performance/fused_step.cpp).
-class PlanScalars : public IRMutator {
-    KernelBody &body;
-    const std::vector<Expr> &scalars;
-    int ranks;  // 0: not known
-    using IRMutator::visit;
+std::vector<Expr> reversed(const std::vector<Expr> &v) { return {v.rbegin(), v.rend()}; }
+
+// Leaves of a body's expression become the kernel's.
+class IntoKernel : public IRGraphMutator {
+    const std::vector<Expr> &indices;
+    const std::function<Expr(int)> &binding;
+    const std::function<Expr(int, const Type &)> &scalar;
+    const std::function<Expr(int, const std::vector<Expr> &)> &load;
+    using IRGraphMutator::visit;
+
     Expr visit(const Variable *v) override {
-        Symbol symbol = symbol_of(Expr(v));
-        if (symbol.kind != Symbol::PlanScalar) return Expr(v);
-        if (ranks > 0 && (ranks & (ranks - 1)) == 0 &&
-            equal(scalars[symbol.number], cast(v->type, ranks_value())))
-            return make_const(v->type, ranks);
-        return body.scalar(symbol.number);
+        Expr e(v);
+        if (int number = bound_number(e); number >= 0) return binding(number);
+        if (int loop = loop_number(e); loop >= 0) return indices[size_t(loop)];
+        Symbol symbol = symbol_of(e);
+        return symbol.kind == Symbol::PlanScalar ? scalar(symbol.number, v->type) : e;
+    }
+    Expr visit(const Call *c) override {
+        Expr e = IRGraphMutator::visit(c);
+        const Call *a = as_access(e);
+        return a ? load(accessed(a), indices_of(a)) : e;
     }
 
 public:
-    PlanScalars(KernelBody &body, const std::vector<Expr> &scalars, int ranks)
-        : body(body), scalars(scalars), ranks(ranks) {}
+    IntoKernel(const std::vector<Expr> &indices, const std::function<Expr(int)> &binding,
+               const std::function<Expr(int, const Type &)> &scalar,
+               const std::function<Expr(int, const std::vector<Expr> &)> &load)
+        : indices(indices), binding(binding), scalar(scalar), load(load) {}
 };
-
-std::vector<Expr> reversed(const std::vector<Expr> &v) { return {v.rbegin(), v.rend()}; }
 
 }  // namespace
 
-Expr KernelBody::scalar(int number) {
+bool is_ranks(const Expr &e) { return equal(e, cast(e.type(), ranks_value())); }
+
+// Where a kernel knows the number of ranks it is a constant. A division by that is a multiplication with the reciprocal then,
+// the same bits as long as the number is a power of two; a third of the time of a sweep in cache that also has a root and a
+// division (tests/performance/fused_step.cpp).
+Expr KernelBody::scalar(int number, const Type &t) {
+    bool sums = std::any_of(s.body.bindings.begin(), s.body.bindings.end(), [](auto &b) { return b.over == Binding::Ranks; });
+    const int ranks = sums && addends.kind == AddendSource::Direct ? addends.ranks : 0;
+    if (ranks > 0 && (ranks & (ranks - 1)) == 0 && is_ranks(l.graph.scalars[size_t(s.body.scalars[size_t(number)])]))
+        return make_const(t, ranks);
     auto it = scalar_parameters.find(number);
     if (it != scalar_parameters.end()) return it->second;
     scalars.push_back(number);
-    return scalar_parameters[number] =
-               scalar_parameter(l.graph.scalars[number].type(), "plan_scalar_" + std::to_string(number));
+    return scalar_parameters[number] = scalar_parameter(t, "scalar" + std::to_string(number));
 }
 
-const Halide::Parameter &KernelBody::parameter(const plan::Load &load, const Type &t, int dimensions,
-                                               int slot) {
-    for (auto &m : loads_made)
-        if (m.load.buffer() == load.buffer() && m.load.from() == load.from() && m.load.rank() == load.rank())
-            return m.slots[slot];
-    LoadParameter made{load, {}};
-    int slots = load.from() == plan::From::Each && addends.kind == AddendSource::Direct ? addends.ranks : 1;
-    // The tensor's name, which Halide's messages about bounds show to the user.
-    std::string name = load.from() == plan::From::Sum ? "sum" : l.buffers[load.buffer()].name;
-    std::replace(name.begin(), name.end(), '.', '_');
-    name += (load.from() == plan::From::Own ? "_in" : "_of_rank") + std::to_string(loads_made.size());
+const Halide::Parameter &KernelBody::parameter(std::vector<Operand> &made, const char *name, int number, const Type &t,
+                                               int dimensions, int slots, int slot) {
+    for (auto &m : made)
+        if (m.number == number) return m.slots[size_t(slot)];
+    made.push_back({number, {}});
     for (int k = 0; k < slots; k++)
-        made.slots.push_back(
-            buffer_parameter(t, dimensions, name + (slots > 1 ? "_" + std::to_string(k) : "")));
-    loads_made.push_back(made);
-    return loads_made.back().slots[slot];
-}
-
-bool KernelBody::is_here(const std::vector<Expr> &indices) const {
-    if (indices.size() != here.size()) return false;
-    for (size_t d = 0; d < here.size(); d++)
-        if (!equal(indices[d], here[d])) return false;
-    return true;
+        made.back().slots.push_back(buffer_parameter(
+            t, dimensions, name + std::to_string(number) + (slots > 1 ? "_" + std::to_string(k) : "")));
+    return made.back().slots[size_t(slot)];
 }
 
 Expr KernelBody::out_element(int position) const {
@@ -81,97 +81,78 @@ std::vector<Expr> KernelBody::elements_read() const {
     return v;
 }
 
-Expr KernelBody::load_own(const Node &n, const std::vector<Expr> &indices) {
-    int buffer = l.buffer_of.at(n.id);
-    for (size_t j = 0; j < s.stores.size(); j++)
-        if (s.stores[j].buffer == buffer && s.kind == plan::StageKind::Sweep) {
-            if (!is_here(indices))
-                throw Error("internal: " + n.name + " is read in place at another element");
-            return elements[int(j)] = out_element(int(j));
-        }
-    return load(parameter(plan::Load(buffer, plan::From::Own, 0), n.type, int(n.dimensions()), 0),
-                reversed(indices));
-}
-
-int KernelBody::known_ranks() const {
-    for (NodeId id : s.nodes) {
-        const Node &n = l.graph.at(id);
-        if (n.reduces_over_ranks())
-            return addends.kind == AddendSource::Direct ? addends.ranks : 0;
+Expr KernelBody::load_access(int k, const std::vector<Expr> &indices, int slot) {
+    const StageAccess &a = s.accesses[size_t(k)];
+    // What a sum over ranks loads the sweep has not stored yet.
+    if (a.how() == plan::How::Update && addends.kind != AddendSource::OneRank) {
+        size_t j = 0;
+        while (s.body.stored[j].access != k) j++;
+        return elements[int(j)] = out_element(int(j));
     }
-    return 0;
+    const Buffer &b = l.buffers[size_t(a.buffer)];
+    const bool each = a.written < 0 && a.from == plan::From::Each;
+    const int slots = each && addends.kind == AddendSource::Direct ? addends.ranks : 1;
+    return Call::make(parameter(loads_made, "load", k, b.type, int(b.dims.size()), slots, each ? slot : 0), reversed(indices));
 }
 
-Expr KernelBody::expression(const Node &n, const std::vector<Expr> &indices, plan::From from, int slot) {
-    Names names = n.as<Blocks>() ? Names{} : n.vars(), reduced = n.rvars();
-    names.insert(names.end(), reduced.begin(), reduced.end());
-    Expr e = substitute_indices(PlanScalars(*this, l.graph.scalars, known_ranks()).mutate(n.value), names,
-                                indices);
-    return map_accesses(e, [&](const Call *c) -> Expr {
-        const Node &t = l.graph.at(accessed(c));
-        auto idx = indices_of(c);
-        auto stage = l.stage_of.find(t.id);
-        bool inside = stage != l.stage_of.end() && &l.stages[stage->second] == &s;
-        if (inside && from == plan::From::Own) return value(t.id);
-        if (from == plan::From::Own) return load_own(t, idx);
-        int rank = from == plan::From::Rank ? n.as<Communication>()->from.value : 0;
-        return load(parameter(plan::Load(l.buffer_of.at(t.id), from, rank), t.type, int(t.dimensions()), slot),
-                    reversed(idx));
-    });
+Expr KernelBody::expression(const Expr &e, const std::vector<Expr> &indices, int slot) {
+    return IntoKernel(
+               indices, [&](int number) { return value(number); },
+               [&](int number, const Type &t) { return scalar(number, t); },
+               [&](int k, const std::vector<Expr> &at) { return load_access(k, at, slot); })
+        .mutate(e);
 }
 
-Expr KernelBody::addend(const Node &n, int slot) {
-    return cast(n.accumulator, expression(n, here, plan::From::Each, slot));
-}
-
-Expr KernelBody::compute(const Node &n) {
-    if (n.loads_from_ranks() && !n.reduces_over_ranks()) return expression(n, here, plan::From::Rank);
-    if (!n.reduces_over_ranks()) return expression(n, here);
+Expr KernelBody::compute(int number) {
+    const Binding &b = s.body.bindings[size_t(number)];
+    if (b.over == Binding::Nothing) return expression(b.value, here);
     if (addends.kind == AddendSource::Chunks) {
         int ordinal = 0;  // among the stage's reductions over ranks
-        for (NodeId id : s.nodes) {
-            if (id == n.id) break;
-            const Node &other = l.graph.at(id);
-            ordinal += other.reduces_over_ranks();
-        }
-        auto &chunk = parameter(plan::Load(-1, plan::From::Sum, ordinal), n.accumulator, int(n.dimensions()), 0);
-        return round_to(n.type, load(chunk, reversed(here)));
+        for (int k = 0; k < number; k++) ordinal += s.body.bindings[size_t(k)].over == Binding::Ranks;
+        return Call::make(parameter(sums_made, "sum", ordinal, b.value.type(), s.outputs, 1, 0), reversed(here));
     }
-    Expr sum = addend(n, 0);
-    for (int k = 1; k < addends.ranks; k++) sum = combine(n.reduce_op(), sum, addend(n, k));
-    return round_to(n.type, sum);
+    Expr sum = expression(b.value, here, 0);
+    for (int k = 1; k < addends.ranks; k++) sum = combine(b.op, sum, expression(b.value, here, k));
+    return sum;
 }
 
-Expr KernelBody::value(NodeId id) {
-    auto it = value_of.find(id);
+Expr KernelBody::value(int number) {
+    auto it = value_of.find(number);
     if (it != value_of.end()) return it->second;
-    const Node &n = l.graph.at(id);
-    Expr e = compute(n);
+    Expr e = compute(number);
+    const Type t = e.type();
     // A 16-bit float is bound as the f32 it rounds to: names of 16-bit types do not survive Halide's emulation of them.
-    bool narrow = is_float16(n.type);
+    bool narrow = is_float16(t);
     e = strict_float(narrow ? cast(f32, e) : e);
-    std::string name = "v" + std::to_string(bound.size());
-    bound.push_back({name, e});
+    std::string name = "v" + std::to_string(named.size());
+    named.push_back({name, e});
     Expr v = Variable::make(e.type(), name);
-    return value_of[id] = narrow ? cast(n.type, v) : v;
+    return value_of[number] = narrow ? cast(t, v) : v;
 }
 
 Expr KernelBody::finish(const Expr &e) const {
     Expr r = strict_float(e);
-    for (auto it = bound.rbegin(); it != bound.rend(); ++it)
+    for (auto it = named.rbegin(); it != named.rend(); ++it)
         if (expr_uses_var(r, it->first)) r = Let::make(it->first, it->second, r);
     return r;
 }
 
 void KernelBody::append_arguments(KernelArguments &list) const {
-    for (int k : scalars) add_scalar(list, l.graph.scalars[k].type(), "plan_scalar_" + std::to_string(k));
-    for (auto &m : loads_made)
-        for (auto &p : m.slots) add_buffer(list, p);
+    for (int k : scalars) add_scalar(list, scalar_parameters.at(k).type(), "scalar" + std::to_string(k));
+    for (auto *made : {&loads_made, &sums_made})
+        for (auto &m : *made)
+            for (auto &p : m.slots) add_buffer(list, p);
 }
 
-std::vector<plan::Load> KernelBody::loads() const {
-    std::vector<plan::Load> v;
-    for (auto &m : loads_made) v.push_back(m.load);
+std::vector<int> KernelBody::loads() const {
+    std::vector<int> v;
+    for (auto &m : loads_made) v.push_back(m.number);
+    return v;
+}
+
+std::vector<int> KernelBody::sums() const {
+    std::vector<int> v;
+    for (auto &m : sums_made) v.push_back(m.number);
     return v;
 }
 

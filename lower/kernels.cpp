@@ -19,20 +19,6 @@ using Halide::RVar;
 using Halide::strict_float;
 using Halide::TailStrategy;
 
-plan::Type plan_type(const Type &t) {
-    if (t.is_bool()) return plan::Type::Bool;
-    if (t == f16) return plan::Type::Float16;
-    if (t == bf16) return plan::Type::BFloat16;
-    if (t == f32) return plan::Type::Float32;
-    if (t == f64) return plan::Type::Float64;
-    static const plan::Type ints[] = {plan::Type::Int8, plan::Type::Int16, plan::Type::Int32, plan::Type::Int64};
-    static const plan::Type uints[] = {plan::Type::UInt8, plan::Type::UInt16, plan::Type::UInt32, plan::Type::UInt64};
-    int log = t.bits() == 8 ? 0 : t.bits() == 16 ? 1
-                              : t.bits() == 32   ? 2
-                                                 : 3;
-    return t.is_int() ? ints[log] : uints[log];
-}
-
 namespace {
 
 // More outputs than that are not worth their compile time: ranks of one host are more than its cores soon.
@@ -43,14 +29,16 @@ constexpr int most_stored_to = 4;
 // store to peers, as whole cache lines leave the store buffer in half the time [1.3 times as fast at 64 KB].
 constexpr int few_elements = 1024, few_elements_bytes = 32;
 
-// May the executor store it to every rank? Of an all-reduce, when that is carried in two phases.
-bool to_all(const Stage &s, const StageStore &store) {
-    return store.all || (s.collective && s.algorithm != Algorithm::OneShot);
+// Bindings that reduce over ranks, in order.
+std::vector<int> rank_sums(const Stage &s) {
+    std::vector<int> v;
+    for (size_t b = 0; b < s.body.bindings.size(); b++)
+        if (s.body.bindings[b].over == Binding::Ranks) v.push_back(int(b));
+    return v;
 }
 
 class Builder {
     const Lowering &l;
-    plan::PlanT &plan;
     const std::string &prefix;
     const Halide::Target &target;
     const std::vector<int> &direct_ranks;
@@ -77,29 +65,24 @@ class Builder {
     std::string next_name() const {
         return prefix + "_k" + std::to_string(kernels.modules.size());
     }
-    bool by_lanes(const Stage &s) const {
-        bool reduces = s.kind == plan::StageKind::Contract || s.kind == plan::StageKind::BlockSum;
-        return reduces && order_of(l.graph.at(s.nodes[0])) == Order::Lanes;
-    }
     // The executor has checked every argument, so a kernel's own checks say nothing new but where it reads at computed indices.
     // They take longer than the sums of a small sweep.
-    bool needs_checks(const Stage &s) const {
-        if (s.kind == plan::StageKind::Contract && !by_lanes(s)) return true;  // allocates
-        bool computed = false;
-        for (NodeId id : s.nodes)
-            for_each_access(l.graph.at(id).value, [&](const Call *c) {
-                for (auto &i : indices_of(c)) computed |= bare_index(i).empty();
-            });
-        return computed;
+    static bool needs_checks(const Stage &s) {
+        if (s.kind == plan::StageKind::Contract && s.order != Order::Lanes) return true;  // allocates
+        for (auto &a : s.accesses)
+            for (int loop : a.reach)
+                if (loop == any_element) return true;
+        return false;
     }
     std::unique_ptr<plan::KernelT> finish(const Stage &s, const KernelBody &body, const KernelArguments &list) {
         auto k = std::make_unique<plan::KernelT>();
         k->id = int(kernels.modules.size());
         k->scalars = body.scalars;
         k->loads = body.loads();
+        k->sums = body.sums();
         std::string name = next_name();
         try {
-            const bool checked = needs_checks(s), far = !checked || by_lanes(s);  // else a check says what is too far
+            const bool checked = needs_checks(s), far = !checked || s.order == Order::Lanes;  // else a check says what is too far
             kernels.modules.push_back(compile_kernels({body.out}, list, name, target, checked, far));
         } catch (const Error &e) {
             if (is_unbounded_read(e)) refuse_unbounded_index(s);
@@ -157,6 +140,9 @@ class Builder {
         return v;
     }
 
+    static const StageAccess &accessed_by(const Stage &s, const Stored &store) { return s.accesses[size_t(store.access)]; }
+    Type type_of(const Stage &s, const Stored &store) const { return l.buffers[size_t(accessed_by(s, store).buffer)].type; }
+
     // One loop over [lo, hi) that computes every node of the stage at one element and stores those that have a buffer: to own
     // buffers, and with `peers` to those of as many other ranks where the store is to all.
     std::unique_ptr<plan::KernelT> sweep(const Stage &s, const AddendSource &addends, int peers = 0) {
@@ -164,9 +150,9 @@ class Builder {
         size_t D = s.loops.size();
         Loops loops = loop_parameters(list, D);
         KernelBody body(l, s, addends, Func(next_name()));
-        std::vector<StageStore> stores = s.stores;
-        for (auto &store : s.stores)
-            if (to_all(s, store)) stores.insert(stores.end(), size_t(peers), store);
+        std::vector<Stored> stores = s.body.stored;
+        for (auto &store : s.body.stored)
+            if (accessed_by(s, store).from == plan::From::Each) stores.insert(stores.end(), size_t(peers), store);
         body.outputs = stores.size();
         RDom r = D ? RDom(loops.halide_order(), "r") : RDom();
         body.here = D ? reversed_indices(r, D) : std::vector<Expr>{};
@@ -179,22 +165,22 @@ class Builder {
         std::vector<Expr> values, start;
         bool in_place = false;
         for (auto &store : stores) {
-            start.push_back(Halide::undef(l.graph.at(store.node).type));
-            in_place |= store.in_place;
+            start.push_back(Halide::undef(type_of(s, store)));
+            in_place |= accessed_by(s, store).how() == plan::How::Update;
         }
         // Before the values, which may read it.
         if (D)
             define(body.out(pure_vars(D)), start);
         else if (in_place)
             define(body.out(), start);
-        for (auto &store : stores) values.push_back(body.value(store.node));
+        for (auto &store : stores) values.push_back(body.value(store.binding));
         for (auto &v : values) v = body.finish(v);
         values = visible(values, body.elements_read());
         define(D ? body.out(halide_indices(r, D)) : body.out(), values);
         if (D) {
             int width = 0;  // of the narrowest float: the others take two vectors
-            for (auto &store : s.stores) {
-                Type t = accumulator_type(l.graph.at(store.node).type);
+            for (auto &store : s.body.stored) {
+                Type t = accumulator_type(type_of(s, store));
                 width = std::max(width, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
             }
             // Halide 21 compiles such tuples with predicated loads to a let that is read outside of itself. Without vectors of
@@ -219,7 +205,7 @@ class Builder {
     }
 
     // chunk = first ? addend : chunk op addend, for the rank in turn.
-    std::unique_ptr<plan::PeerSumT> peer_sum(const Stage &s, const Node &n) {
+    std::unique_ptr<plan::PeerSumT> peer_sum(const Stage &s, const Binding &b) {
         KernelArguments list;
         size_t D = s.loops.size();
         Loops loops = loop_parameters(list, D);
@@ -227,15 +213,15 @@ class Builder {
         KernelBody body(l, s, {AddendSource::OneRank, 1}, Func(next_name()));
         RDom r = D ? RDom(loops.halide_order(), "r") : RDom();
         body.here = D ? reversed_indices(r, D) : std::vector<Expr>{};
-        Type t = n.accumulator;
-        Expr x = body.addend(n, 0);
+        Type t = b.value.type();
+        Expr x = body.expression(b.value, body.here);
         auto so_far = D ? body.out(halide_indices(r, D)) : body.out();
         Expr sum;
         if (D)
             body.out(pure_vars(D)) = Halide::undef(t);
         else
             body.out() = Halide::undef(t);
-        sum = strict_float(select(first != 0, x, combine(n.reduce_op(), so_far, x)));
+        sum = body.finish(select(first != 0, x, combine(b.op, so_far, x)));
         so_far = sum;
         if (D) vectorize(body.out, s, r, loops, false, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
         body.append_arguments(list);
@@ -247,92 +233,113 @@ class Builder {
 
     // The blocks' results in order, beginning with block 0's.
     std::unique_ptr<plan::KernelT> fold(const Stage &s) {
-        const Node &n = l.graph.at(s.nodes[0]);
+        const Binding &b = s.body.bindings[0];
         KernelArguments list;
+        Loops loops = loop_parameters(list, s.loops.size());
         std::string name = next_name();
         KernelBody body(l, s, {}, Func(name));
-        Type t = n.accumulator;
-        int ranks = 0;
-        while (!equal(l.graph.scalars[ranks], ranks_value())) ranks++;
-        RDom r(1, body.scalar(ranks) - 1, "r");
+        RDom r(loops.lo[0] + 1, loops.hi[0] - loops.lo[0] - 1, "r");
         Func acc(name + "_acc");
-        acc() = cast(t, body.expression(n, {Expr(0)}));
-        acc() = strict_float(combine(n.reduce_op(), acc(), cast(t, body.expression(n, {r.x}))));
+        acc() = body.expression(b.value, {loops.lo[0]});
+        acc() = strict_float(combine(b.op, acc(), body.expression(b.value, {r.x})));
         acc.compute_root().update().unscheduled();
-        body.out() = round_to(n.type, acc());
+        body.set(0, acc());
+        body.out() = body.finish(body.value(s.body.stored[0].binding));
         body.append_arguments(list);
         return finish(s, body, list);
     }
 
     // Over indices: of the whole of them, or of a block.
     std::unique_ptr<plan::KernelT> reduction(const Stage &s) {
-        const Node &n = l.graph.at(s.nodes[0]);
         KernelArguments list;
         Loops loops = loop_parameters(list, s.loops.size());
         KernelBody body(l, s, {}, Func(next_name()));
-        auto define = by_lanes(s) ? define_lanes : define_contraction;
-        define(n, body, loops.lo, loops.hi, target, s.vectorize);
+        auto define = s.order == Order::Lanes ? define_lanes : define_contraction;
+        define(s, body, loops.lo, loops.hi, target);
         body.append_arguments(list);
         return finish(s, body, list);
     }
 
-public:
-    Builder(const Lowering &l, plan::PlanT &plan, const std::string &prefix, const Halide::Target &target,
-            const std::vector<int> &direct_ranks, Kernels &kernels)
-        : l(l), plan(plan), prefix(prefix), target(target), direct_ranks(direct_ranks), kernels(kernels) {
-    }
-
-    void stage(const Stage &s, plan::StageT &p) {
+    std::unique_ptr<plan::StageKernelsT> build(const Stage &s) {
+        auto p = std::make_unique<plan::StageKernelsT>();
         switch (s.kind) {
         case plan::StageKind::BlockSum:
-        case plan::StageKind::Contract: p.kernel = reduction(s); return;
-        case plan::StageKind::Fold: p.kernel = fold(s); return;
+        case plan::StageKind::Contract: p->kernel = reduction(s); return p;
+        case plan::StageKind::Fold: p->kernel = fold(s); return p;
         case plan::StageKind::Sweep: break;
         }
-        bool sums = false;
-        for (NodeId id : s.nodes) sums |= l.graph.at(id).reduces_over_ranks();
-        if (!sums) {
-            p.kernel = sweep(s, {});
-            return;
-        }
-        for (NodeId id : s.nodes)
-            if (l.graph.at(id).reduces_over_ranks()) p.sums.push_back(peer_sum(s, l.graph.at(id)));
-        p.kernel = sweep(s, {AddendSource::Chunks, 0});
+        const std::vector<int> sums = rank_sums(s);
+        for (int b : sums) p->sums.push_back(peer_sum(s, s.body.bindings[size_t(b)]));
+        p->kernel = sweep(s, {AddendSource::Chunks, 0});
+        if (sums.empty()) return p;
         for (int ranks : direct_ranks) {
             auto d = std::make_unique<plan::DirectT>();
             d->ranks = ranks;
             d->kernel = sweep(s, {AddendSource::Direct, ranks});
-            bool all = false;
-            for (auto &store : s.stores) all |= to_all(s, store);
-            if (all && ranks > 1 && ranks <= most_stored_to && !s.loops.empty())
-                d->to_peers = sweep(s, {AddendSource::Direct, ranks}, ranks - 1);
-            p.direct.push_back(std::move(d));
+            p->direct.push_back(std::move(d));
         }
+        return p;
     }
 
-    // All plan scalars in one kernel with 0-d outputs. Arguments: every scalar argument, every size, ranks, rank.
-    void scalar_kernel() {
+    // The same with more stores, for the direct kernels of a stage that stores to every rank.
+    void add_to_peers(const Stage &s, plan::StageKernelsT &p) {
+        bool all = false;
+        for (auto &a : s.accesses) all |= a.written >= 0 && a.from == plan::From::Each;
+        for (auto &d : p.direct)
+            if (all && d->ranks > 1 && d->ranks <= most_stored_to && !s.loops.empty())
+                d->to_peers = sweep(s, {AddendSource::Direct, d->ranks}, d->ranks - 1);
+    }
+
+    // By body what was made already: of a body, and of a body with stores to the same ranks.
+    struct Made {
+        const Stage *stage;
+        std::unique_ptr<plan::StageKernelsT> kernels;
+    };
+    std::vector<Made> made, made_to_peers;
+
+    static std::vector<plan::From> stores_to(const Stage &s) {
+        std::vector<plan::From> v;
+        for (auto &a : s.accesses)
+            if (a.written >= 0) v.push_back(a.from);
+        return v;
+    }
+
+public:
+    Builder(const Lowering &l, const std::string &prefix, const Halide::Target &target,
+            const std::vector<int> &direct_ranks, Kernels &kernels)
+        : l(l), prefix(prefix), target(target), direct_ranks(direct_ranks), kernels(kernels) {}
+
+    std::unique_ptr<plan::StageKernelsT> stage(const Stage &s) {
+        auto same = [&](const Made &m) { return equal_bodies(l, *m.stage, s); };
+        auto same_stores = [&](const Made &m) { return stores_to(*m.stage) == stores_to(s) && same(m); };
+        auto whole = std::find_if(made_to_peers.begin(), made_to_peers.end(), same_stores);
+        if (whole == made_to_peers.end()) {
+            auto known = std::find_if(made.begin(), made.end(), same);
+            if (known == made.end()) known = made.insert(made.end(), Made{&s, build(s)});
+            auto p = std::make_unique<plan::StageKernelsT>(*known->kernels);
+            add_to_peers(s, *p);
+            whole = made_to_peers.insert(made_to_peers.end(), Made{&s, std::move(p)});
+        }
+        auto p = std::make_unique<plan::StageKernelsT>(*whole->kernels);
+        auto of_graph = [&](plan::KernelT &k) {
+            for (int &i : k.scalars) i = s.body.scalars[size_t(i)];
+        };
+        of_graph(*p->kernel);
+        for (auto &sum : p->sums) of_graph(*sum->kernel);
+        for (auto &d : p->direct) {
+            of_graph(*d->kernel);
+            if (d->to_peers) of_graph(*d->to_peers);
+        }
+        return p;
+    }
+
+    // All plan scalars, then the requirements, in one kernel with 0-d outputs. Arguments: every scalar argument, every size,
+    // ranks, rank. -1 if there are none.
+    int scalar_kernel() {
         const Graph &g = l.graph;
         std::vector<Expr> values = g.scalars;
-        for (auto &r : g.requirements) {
-            auto require = std::make_unique<plan::RequireT>();
-            require->scalar = int(values.size());
-            require->text = r.text;
-            for (size_t i = 0; i < g.arguments.size(); i++)
-                if (g.arguments[i].scalar) {
-                    Expr v = scalar_argument(g.arguments[i].type, g.arguments[i].name);
-                    if (expr_uses_var(r.condition, v.as<Variable>()->name)) require->arguments.push_back(int(i));
-                }
-            plan.requires_.push_back(std::move(require));
-            values.push_back(r.condition);
-        }
-        for (size_t k = 0; k < values.size(); k++) {
-            auto scalar = std::make_unique<plan::ScalarT>();
-            scalar->name = "plan_scalar_" + std::to_string(k);
-            scalar->type = plan_type(values[k].type());
-            plan.scalars.push_back(std::move(scalar));
-        }
-        if (values.empty()) return;
+        for (auto &r : g.requirements) values.push_back(r.condition);
+        if (values.empty()) return -1;
         KernelArguments list;
         std::map<std::string, Expr> parameters;
         auto parameter = [&](const Expr &symbol, const std::string &name) {
@@ -351,22 +358,44 @@ public:
             outs.push_back(f);
         }
         std::string name = next_name();
-        kernels.scalar_kernel = int(kernels.modules.size());
         kernels.modules.push_back(compile_kernels(outs, list, name, target, false));
         kernels.names.push_back(name);
+        return int(kernels.modules.size()) - 1;
     }
 };
 
 }  // namespace
 
-Kernels build_kernels(const Lowering &l, plan::PlanT &plan, const std::string &prefix, const Halide::Target &target,
+bool equal_bodies(const Lowering &l, const Stage &a, const Stage &b) {
+    auto same_access = [&](const StageAccess &x, const StageAccess &y) {
+        const Buffer &p = l.buffers[size_t(x.buffer)], &q = l.buffers[size_t(y.buffer)];
+        const bool stores = x.written >= 0;  // to whom makes a difference only where the kernel does it
+        return x.how() == y.how() && (stores || x.from == y.from) && x.reach == y.reach && p.type == q.type &&
+               p.dims.size() == q.dims.size();
+    };
+    auto same_binding = [](const Binding &x, const Binding &y) {
+        return x.over == y.over && x.op == y.op && x.value.type() == y.value.type() && graph_equal(x.value, y.value);
+    };
+    auto same_store = [](const Stored &x, const Stored &y) { return x.binding == y.binding && x.access == y.access; };
+    auto same_scalar = [&](int x, int y) {
+        const Expr &p = l.graph.scalars[size_t(x)], &q = l.graph.scalars[size_t(y)];
+        return p.type() == q.type() && is_ranks(p) == is_ranks(q);
+    };
+    auto all = [](auto &x, auto &y, auto &same) { return std::equal(x.begin(), x.end(), y.begin(), y.end(), same); };
+    return a.kind == b.kind && a.outputs == b.outputs && a.loops.size() == b.loops.size() && a.vectorize == b.vectorize && a.order == b.order && a.rides == b.rides &&
+           all(a.accesses, b.accesses, same_access) && all(a.body.scalars, b.body.scalars, same_scalar) &&
+           all(a.body.stored, b.body.stored, same_store) && all(a.body.bindings, b.body.bindings, same_binding);
+}
+
+Kernels build_kernels(const Lowering &l, const std::string &prefix, const Halide::Target &target,
                       const std::vector<int> &direct_ranks) {
     Kernels kernels;
-    Builder b(l, plan, prefix, target, direct_ranks, kernels);
-    for (size_t i = 0; i < l.stages.size(); i++) b.stage(l.stages[i], *plan.stages[i]);
-    b.scalar_kernel();
-    plan.scalar_kernel = kernels.scalar_kernel;
-    plan.kernels = int(kernels.modules.size());
+    kernels.section = std::make_unique<plan::CpuT>();
+    Builder b(l, prefix, target, direct_ranks, kernels);
+    for_each_stage(l.items, [&](const Stage &s) { kernels.section->stages.push_back(b.stage(s)); });
+    kernels.section->target = target.to_string();
+    kernels.section->scalar_kernel = b.scalar_kernel();
+    kernels.section->kernels = int(kernels.modules.size());
     return kernels;
 }
 

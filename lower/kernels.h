@@ -1,4 +1,4 @@
-// The Halide kernels of a lowering, and what the plan says of their arguments.
+// The back end for CPUs: the Halide kernels of a lowering, and its section of the plan, which says what their arguments are.
 #pragma once
 #include "lower/halide_adapter.h"
 #include "lower/lowering.h"
@@ -11,14 +11,15 @@ inline const std::vector<int> default_direct_ranks = {1, 2, 4, 8};
 struct Kernels {
     std::vector<Halide::Module> modules;  // by kernel id
     std::vector<std::string> names;
-    int scalar_kernel = -1;  // computes all plan scalars
+    std::unique_ptr<plan::CpuT> section;  // of the plan
 };
 
-// Compiles the kernels of every stage and writes them into plan.stages (one a stage of l, in order, already there), with the
-// requirements' plan scalars and plan.scalars. Kernel names begin with `prefix`.
-Kernels build_kernels(const Lowering &l, plan::PlanT &plan, const std::string &prefix, const Halide::Target &target,
+// Compiles the kernels of every stage, those of equal bodies once, and one that computes all plan scalars and requirements.
+// Kernel names begin with `prefix`.
+Kernels build_kernels(const Lowering &l, const std::string &prefix, const Halide::Target &target,
                       const std::vector<int> &direct_ranks);
 
-plan::Type plan_type(const Type &);
+// Would they have the same kernels? Of loops, accesses and bodies everything counts but which buffers and plan scalars.
+bool equal_bodies(const Lowering &, const Stage &, const Stage &);
 
 }  // namespace stretto

@@ -62,10 +62,10 @@ public:
 };
 
 class Lanes {
-    const Node &n;
+    const Stage &s;
+    const Binding &reduction;
     KernelBody &body;
     const Halide::Target &target;
-    const int asked;
     const ReduceOp op;
     const Type type;
     const std::string name;
@@ -76,7 +76,7 @@ class Lanes {
 
     int width() const {
         int natural = target.natural_vector_size(type.bits() < 8 ? Halide::UInt(8) : type);
-        return std::min(order_lanes, asked > 0 ? asked : natural);
+        return std::min(order_lanes, s.vectorize > 0 ? s.vectorize : natural);
     }
     std::vector<Expr> in_halide_order(const std::vector<Expr> &before) const {
         std::vector<Expr> v = before;
@@ -86,7 +86,7 @@ class Lanes {
     Expr value(const std::vector<Expr> &reduced) const {
         std::vector<Expr> idx(free.begin(), free.end());
         idx.insert(idx.end(), reduced.begin(), reduced.end());
-        return body.expression(n, idx);
+        return body.expression(reduction.value, idx);
     }
 
     // The value of the element `group` + `offset` of sub-block `part`, one of `length` that are computed together.
@@ -123,16 +123,16 @@ class Lanes {
     }
 
 public:
-    Lanes(const Node &n, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
-          const Halide::Target &target, int asked)
-        : n(n),
+    Lanes(const Stage &s, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
+          const Halide::Target &target)
+        : s(s),
+          reduction(s.body.bindings[0]),
           body(body),
           target(target),
-          asked(asked),
-          op(n.reduce_op()),
-          type(n.accumulator),
+          op(reduction.op),
+          type(reduction.value.type()),
           name(body.out.name()) {
-        const size_t outer = lo.size() - n.rvars().size();
+        const size_t outer = size_t(s.outputs);
         for (size_t d = 0; d < outer; d++) free.push_back(Var("x" + std::to_string(d)));
         count = make_one(Halide::Int(64));
         for (size_t d = outer; d < lo.size(); d++) {
@@ -175,15 +175,16 @@ public:
         }
         Func folded(name + "_folded"), result(name + "_result");
         folded(in_halide_order({part})) = substitute(lane.name(), 0, joined);
-        RDom s(0, cast<int>((count + (order_sub_block - 1)) / order_sub_block), "s");
+        RDom parts(0, cast<int>((count + (order_sub_block - 1)) / order_sub_block), "s");
         auto all = in_halide_order({});
         result(all) = identity;
-        result(all) = strict_float(combine(op, result(all), folded(in_halide_order({s}))));
-        body.out(all) = round_to(n.type, result(all));
+        result(all) = strict_float(combine(op, result(all), folded(in_halide_order({parts}))));
+        body.set(0, result(all));
+        body.out(all) = body.finish(body.value(s.body.stored[0].binding));
 
         if (!free.empty()) result.compute_at(body.out, free.back());
         else result.compute_root();
-        auto inside = [&](Func f) { f.compute_at(result, s); };
+        auto inside = [&](Func f) { f.compute_at(result, parts); };
         for (Func f : {whole, rest}) {
             inside(f);
             f.bound(lane, 0, order_lanes);
@@ -210,9 +211,9 @@ public:
 
 }  // namespace
 
-void define_lanes(const Node &n, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
-                  const Halide::Target &target, int lanes) {
-    Lanes(n, body, lo, hi, target, lanes).define();
+void define_lanes(const Stage &s, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
+                  const Halide::Target &target) {
+    Lanes(s, body, lo, hi, target).define();
 }
 
 }  // namespace stretto

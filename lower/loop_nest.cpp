@@ -12,24 +12,17 @@ const char *const combine_names[] = {"sum", "product", "maximum", "minimum"};
 class LoopNest {
     const Lowering &l;
     std::ostringstream out;
+    int stages = 0;
 
-    Names loop_names(const Stage &s) const {
-        const Node &n = l.graph.at(s.nodes[0]);
-        Names names;
-        for (auto &i : n.domain)
-            if (i.reduced || !n.as<Blocks>()) names.push_back(i.name);
-        return names;
-    }
-    std::string range(const Stage &s, size_t d) const {
-        std::string extent = to_string(l.graph, s.loops[d]);
-        switch (s.ranges[d]) {
+    std::string range(const Loop &loop) const {
+        std::string extent = to_string(l.graph, loop.extent);
+        switch (loop.range) {
         case plan::Range::Slice: return "slice of " + extent;
-        case plan::Range::OwnBlock: return "block rank() of " + extent;
-        case plan::Range::EachBlock: return "each of ranks() blocks of " + extent;
+        case plan::Range::Block: return "block of " + extent;
         default: return extent;
         }
     }
-    // Reads of other ranks are written t@r.
+    // The expression as the user wrote it; reads of other ranks as t@r.
     std::string value(const Node &n, const std::string &rank) const {
         std::string text = to_string(l.graph, n.source);
         if (rank.empty()) return text;
@@ -42,62 +35,95 @@ class LoopNest {
         }
         return text;
     }
-    std::string computation(const Node &n) const {
+    // Which rank a value is loaded from, if it is another.
+    std::string rank_of(const Stage &s, const Node &n) const {
+        for (NodeId id : nodes_read(n.value))
+            for (auto &a : s.accesses)
+                if (a.read == id && a.from == plan::From::Rank) return "@" + std::to_string(a.rank);
+        return "";
+    }
+    void computation(const Stage &s, const Binding &b, const std::string &indent) {
+        const Node &n = l.graph.at(b.node);
         std::string left = n.name + "(";
         for (size_t d = 0; d < n.dimensions(); d++) left += (d ? ", " : "") + n.domain[d].name;
-        left += ") = ";
-        if (n.reduces_over_ranks()) return left + combine_names[n.reduce_op()] + " over ranks r of " + value(n, "@r");
-        if (n.loads_from_ranks()) return left + value(n, "@" + std::to_string(n.as<Communication>()->from.value));
-        if (n.as<Reduction>() || n.as<Blocks>()) {
-            std::string in_lanes = order_of(n) == Order::Lanes ? " in " + std::to_string(order_lanes) + " lanes" : "";
-            return left + combine_names[n.reduce_op()] + " of " + value(n, "") + in_lanes;
+        out << indent << left << ") = ";
+        if (b.over == Binding::Ranks) out << combine_names[b.op] << " over ranks r of " << value(n, "@r");
+        else if (b.over == Binding::Loops) out << combine_names[b.op] << " of " << value(n, "");
+        else out << value(n, rank_of(s, n));
+        if (b.over == Binding::Loops && s.order == Order::Lanes) out << " in " << order_lanes << " lanes";
+        if (b.over == Binding::Loops) {
+            out << " for ";
+            for (size_t d = size_t(s.outputs); d < s.loops.size(); d++)
+                out << (d > size_t(s.outputs) ? ", " : "") << s.loops[d].name << " in " << range(s.loops[d]);
         }
-        if (auto *f = n.as<Fold>()) return left + combine_names[f->op] + " of " + value(n, "") + " for block in ranks()";
-        return left + value(n, "");
+        out << "\n";
+    }
+    static bool is_move(const Binding &b) {
+        return b.over == Binding::Nothing && (bound_number(b.value) >= 0 || as_access(b.value));
+    }
+    // Is it computed under another name, and goes to every rank from here?
+    static bool gathers(const Stage &s, const Binding &b) {
+        for (auto &a : s.accesses)
+            if (a.written == b.node && a.from == plan::From::Each) return is_move(b);
+        return false;
+    }
+    // The value that is stored, by the name it was computed under: a gather has none of its own.
+    std::string stored_name(const Stage &s, const Stored &stored) const {
+        const Binding &b = s.body.bindings[size_t(stored.binding)];
+        if (!gathers(s, b) && !s.nodes.empty()) return l.graph.at(b.node).name;
+        if (int k = bound_number(b.value); k >= 0) return l.graph.at(s.body.bindings[size_t(k)].node).name;
+        return l.graph.at(s.accesses[size_t(accessed(as_access(b.value)))].read).name;
     }
 
-    void stage(size_t i) {
-        const Stage &s = l.stages[i];
-        std::string names;
+    void stage(const Stage &s, const char *comment) {
+        std::string names, indent;
         for (NodeId id : s.nodes) names += (names.empty() ? "" : ", ") + l.graph.at(id).name;
-        if (s.barrier_one_shot || s.barrier_two_phase)
-            out << "barrier" << (s.barrier_one_shot ? "" : "  # if an all-reduce before it ran in two phases") << "\n";
-        out << "# stage " << i << ": " << names << "\n";
-        std::string indent;
-        Names loops = loop_names(s);
-        for (size_t d = 0; d < s.loops.size(); d++) {
-            out << indent << "for " << loops[d] << " in " << range(s, d)
-                << (s.collective && d == 0 ? "  # two phases: of this rank's slice, stored to every rank" : "") << ":\n";
+        out << "# stage " << stages++ << ": " << (names.empty() ? "copies" : names) << "\n";
+        for (int d = 0; d < s.outputs; d++) {
+            out << indent << "for " << s.loops[size_t(d)].name << " in " << range(s.loops[size_t(d)])
+                << (d == 0 ? comment : "") << ":\n";
             indent += "    ";
         }
-        for (NodeId id : s.nodes)
-            if (!l.graph.at(id).stores_to_ranks()) out << indent << computation(l.graph.at(id)) << "\n";
-        for (auto &st : s.stores) {
-            const Node &n = l.graph.at(st.node);
-            std::string stored = n.name;
-            if (n.stores_to_ranks()) stored = l.graph.at(nodes_read(n.value)[0]).name;
-            out << indent << "store " << stored << " to " << l.buffers[st.buffer].name << (st.all ? " of every rank" : "")
-                << (st.in_place ? ", in place" : "") << "\n";
+        NodeId last = -1;
+        for (auto &b : s.body.bindings) {
+            if (b.node != last && !s.nodes.empty() && !gathers(s, b)) computation(s, b, indent);
+            last = b.node;
+        }
+        for (auto &stored : s.body.stored) {
+            const StageAccess &a = s.accesses[size_t(stored.access)];
+            out << indent << "store " << stored_name(s, stored) << " to " << l.buffers[size_t(a.buffer)].name
+                << (a.from == plan::From::Each ? " of every rank" : "") << (a.read >= 0 ? ", in place" : "") << "\n";
         }
     }
 
 public:
-    explicit LoopNest(const Lowering &l) : l(l) {
-    }
+    explicit LoopNest(const Lowering &l) : l(l) {}
     std::string text() {
         bool shared = false;
-        for (auto &b : l.buffers) shared |= b.peers;
+        for_each_stage(l.items, [&](const Stage &s) {
+            for (auto &a : s.accesses) shared |= a.from != plan::From::Own;
+        });
         if (shared) out << "enter  # every rank is here\n";
-        for (size_t i = 0; i < l.stages.size(); i++) stage(i);
-        if (l.leave_one_shot || l.leave_two_phase) out << "barrier  # the caller may write its arguments again\n";
+        for (auto &item : l.items) {
+            if (auto *s = std::get_if<Stage>(&item)) {
+                bool cut = !s->loops.empty() && s->loops[0].range == plan::Range::AnySlice;
+                stage(*s, cut ? "  # of one dimension this rank's slice" : "");
+            }
+            if (auto *c = std::get_if<Choice>(&item))
+                stage(c->one_shot, "  # two phases: of this rank's slice, stored to every rank");
+            if (auto *sync = std::get_if<Sync>(&item)) {
+                out << "barrier";
+                if (&item == &l.items.back()) out << "  # the caller may write its arguments again";
+                else if (!sync->always) out << "  # if an all-reduce before it ran in two phases";
+                out << "\n";
+            }
+        }
         return out.str();
     }
 };
 
 }  // namespace
 
-std::string loop_nest(const Lowering &l) {
-    return LoopNest(l).text();
-}
+std::string loop_nest(const Lowering &l) { return LoopNest(l).text(); }
 
 }  // namespace stretto

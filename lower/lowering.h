@@ -1,50 +1,110 @@
-// What the passes of lower.cpp hand to each other: stages and storage over a scheduled graph. The plan is written from it.
+// What the passes of lower.cpp hand to each other: what a scheduled program touches and does, stage by stage. Neutral between
+// back ends; barriers, storage, kernels, the plan and Verify are made from this alone.
 #pragma once
+#include <functional>
+#include <variant>
 #include "collectives/plan/plan_generated.h"
-#include "schedule/partition.h"
+#include "lang/order.h"
 
 namespace stretto {
 
 // Memory of one tensor on one rank.
-struct Storage {
+struct Buffer {
     std::string name;
     Type type;
     Dims dims;
-    int sliced = -1;
+    int sliced = -1;           // the dimension of which a rank holds its block
     ArgumentId argument = -1;  // -1: scratch
-    bool peers = false;        // other ranks load from it or store to it
 };
 
-struct StageStore {
-    NodeId node;
-    int buffer;
-    bool all;       // to every rank's buffer
-    bool in_place;  // the kernel reads the element before it stores it
+struct Loop {
+    std::string name;  // the user's
+    Dim extent;
+    plan::Range range = plan::Range::Whole;
+    bool operator==(const Loop &o) const { return extent == o.extent && range == o.range; }
 };
+
+// What a stage does with one buffer. Each: a read of every rank's, a write to every rank's. reach: for each dimension the loop
+// at whose index the element lies, or any_element.
+constexpr int any_element = -1;
+struct StageAccess {
+    NodeId read = -1, written = -1;  // the values: one of them, or both where an element is updated in place
+    plan::From from = plan::From::Own;
+    int rank = 0;            // of From::Rank
+    std::vector<int> reach;  // row-major
+    int buffer = -1;         // assign_storage finds it
+
+    plan::How how() const {
+        return written < 0 ? plan::How::Read : read < 0 ? plan::How::Write
+                                                        : plan::How::Update;
+    }
+};
+
+// One value at the loops' indices, bound to a name. Its expression reads accesses (load), loops (loop_index), earlier bindings
+// (bound) and plan scalars (plan_scalar, numbered by Body::scalars).
+struct Binding {
+    enum Over { Nothing,
+                Ranks,  // `value` is the addend of the rank that is loaded from; reduced in rank order, in value's type
+                Loops   // the same over the stage's reduced loops, in the order of the stage's kind
+    };
+    NodeId node = -1;
+    Expr value;
+    Over over = Nothing;
+    ReduceOp op = Sum;
+};
+struct Stored {
+    int binding, access;
+};
+struct Body {
+    std::vector<int> scalars;  // of the graph
+    std::vector<Binding> bindings;
+    std::vector<Stored> stored;  // in the order of accesses
+};
+
+// Element `indices` (row-major) of what access k of the stage reads: a read as the graph has them, by number.
+inline Expr load(int k, const Type &t, const std::vector<Expr> &indices) { return access(k, t, indices); }
+std::string loop_name(int loop);       // in bodies loops have names of their own, so that bodies can be compared
+std::string binding_name(int number);  // for Halide's Let
+inline Expr loop_index(int loop) { return index(loop_name(loop)); }
+int loop_number(const Expr &);  // -1 if it is no loop's index
+Expr bound(const Body &, int number);
+int bound_number(const Expr &);  // -1 if it is no binding's name
 
 struct Stage {
     plan::StageKind kind = plan::StageKind::Sweep;
-    std::vector<NodeId> nodes;        // in the order of computation
-    Dims loops;                       // the first `outputs` are the result's dimensions
-    std::vector<plan::Range> ranges;  // one a loop
+    std::vector<NodeId> nodes;  // in the order of computation
+    std::vector<Loop> loops;    // the first `outputs` are the result's dimensions, the rest is reduced
     int outputs = 0;
-    int slice = -1;              // the loop that each rank does its block of
-    int group = -1;              // of fuse
-    bool communication = false;  // one communication on its own: nothing joins it
-    bool collective = false;     // an all-reduce that OneShot or TwoPhase may carry
-    Algorithm algorithm = Algorithm::Auto;
-    int vectorize = 0;  // lanes asked for; 0: the target's
-    std::vector<StageStore> stores;
-    bool barrier_one_shot = false, barrier_two_phase = false;
+    std::vector<StageAccess> accesses;
+    Body body;
+    Order order = Order::Chain;  // of a reduction over loops
+    int vectorize = 0;           // lanes asked for; 0: the target's
+    bool rides = false;          // block sums that follow the sweep before them chunk by chunk
 };
+
+// Where ranks wait for each other before the next item, if it and what came before clash in one of the buffers.
+struct Sync {
+    std::vector<int> buffers;
+    bool always = true;  // they do on every path through earlier choices
+};
+
+// Two stages that compute the same, of which the runtime takes one by bytes and ranks.
+struct Choice {
+    Stage one_shot, two_phases;
+};
+using Item = std::variant<Stage, Sync, Choice>;
 
 struct Lowering {
     Graph graph;
-    std::vector<Stage> stages;
-    std::map<NodeId, int> stage_of;
-    std::vector<Storage> buffers;
-    std::map<NodeId, int> buffer_of;  // of arguments, and of nodes that are stored
-    bool leave_one_shot = false, leave_two_phase = false;
+    std::vector<Buffer> buffers;
+    std::vector<Item> items;
 };
+
+// Every stage, those of choices one after the other.
+void for_each_stage(const std::vector<Item> &, const std::function<void(const Stage &)> &);
+void for_each_stage(std::vector<Item> &, const std::function<void(Stage &)> &);
+
+// Is the element that a stage computes the one that it accesses?
+bool is_own_element(const Stage &, const StageAccess &);
 
 }  // namespace stretto

@@ -1,15 +1,16 @@
-// Which nodes are computed together.
+// From nodes to stages: which values are computed together, what that touches, and how.
 #pragma once
 #include "lower/lowering.h"
 
 namespace stretto {
 
-// Sets stages and stage_of. Elementwise nodes of one shape and slice share a sweep where no communication lies between them;
-// a communication is a sweep of its own; nodes of one fuse group share a sweep. Reductions over indices are stages of their
-// own. A node's stage is never before those of its operands, and after them where it reads another element than its own.
-void assign_stages(Lowering &);
+// The stages of schedule/partition.h, of which the block sums in a sweep are stages of their own that ride in it. They come with
+// accesses (reads first, then writes of values that another stage or the caller needs) and bodies; buffers are not known yet.
+// The one place of lower/ that asks what kind of node this is.
+std::vector<Stage> make_stages(const Graph &);
 
-// Is n's value needed outside of its stage (as a result, or by another stage)?
-bool is_stored(const Lowering &, const Node &n);
+// The stages with a Choice for every all-reduce that may be carried in one shot or in two phases: every rank computes its
+// slice of one dimension then, and stores it to all.
+std::vector<Item> with_choices(const Graph &, std::vector<Stage>);
 
 }  // namespace stretto

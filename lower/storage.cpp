@@ -1,104 +1,132 @@
 #include "lower/storage.h"
 #include <algorithm>
-#include "lang/infer.h"
-#include "lower/stages.h"
 
 namespace stretto {
 
 namespace {
 
-bool same_placement(const Layout &a, const Layout &b) {
-    return a.dims == b.dims;
-}
+using plan::From;
+using plan::Range;
+using plan::StageKind;
 
-// May node v write argument a's memory while the stages run?
-bool may_store_into(const Lowering &l, const Argument &a, const Node &v) {
-    const Graph &g = l.graph;
-    if (v.is_argument() || !same_placement(a.layout, v.layout)) return false;
-    int users = 0;
-    for (auto &r : g.results) users += r.node == v.id;
-    if (users > 1 && &g.arguments[std::find_if(g.results.begin(), g.results.end(), [&](auto &r) {
-                                      return r.node == v.id;
-                                  })->argument] != &a)
-        return false;  // the first argument that takes the value has it
-    if (a.node < 0) return true;
-    int writer = l.stage_of.at(v.id);
-    for (auto &n : g.nodes) {
-        if (n.is_argument()) continue;
-        for (auto &r : reads_of(g, n)) {
-            if (r.node != a.node) continue;
-            int reader = l.stage_of.at(n.id);
-            bool own_element = r.same_element && !n.loads_from_ranks() && l.stages[reader].kind == plan::StageKind::Sweep;
-            if (reader > writer || (reader == writer && !own_element)) return false;
+class Storage {
+    Lowering &l;
+    std::vector<Stage> &stages;
+    std::map<NodeId, int> writer;                                              // the stage that stores a value
+    std::map<NodeId, std::vector<std::pair<int, const StageAccess *>>> reads;  // of a value, by stage
+
+    // May v's stage write argument a's memory?
+    bool may_store_into(const Argument &a, NodeId v) const {
+        auto at = writer.find(v);
+        if (at == writer.end() || a.layout.dims != l.graph.at(v).layout.dims) return false;
+        if (a.node < 0) return true;
+        for (auto &r : l.graph.results)
+            if (r.node == a.node) return false;  // copied at the end
+        auto entry = reads.find(a.node);
+        if (entry == reads.end()) return true;
+        return std::all_of(entry->second.begin(), entry->second.end(), [&](auto &read) {
+            auto &[reader, access] = read;
+            const Stage &s = stages[size_t(reader)];
+            return reader < at->second || (reader == at->second && s.kind == StageKind::Sweep &&
+                                           access->from == From::Own && is_own_element(s, *access));
+        });
+    }
+
+    int add_buffer(const Node &n, const std::string &name) {
+        l.buffers.push_back({name, n.type, n.dims(), n.layout.first_sliced(), -1});
+        return int(l.buffers.size()) - 1;
+    }
+
+    // p(i) = v(i), in one sweep with other copies of that shape.
+    void add_copy(NodeId v, int to, size_t first) {
+        const Node &n = l.graph.at(v);
+        Stage s;
+        std::vector<Expr> here;
+        std::vector<int> reach;
+        for (size_t d = 0; d < n.dimensions(); d++) {
+            s.loops.push_back({default_index(int(d)), n.domain[d].extent,
+                               n.layout.axes_of(d).empty() ? Range::Whole : Range::Slice});
+            here.push_back(loop_index(int(d)));
+            reach.push_back(int(d));
+        }
+        s.outputs = int(n.dimensions());
+        size_t at = first;
+        while (at < stages.size() && !(stages[at].loops == s.loops)) at++;
+        if (at == stages.size()) stages.push_back(s);
+        Stage &into = stages[at];
+        StageAccess read, write;
+        read.read = write.written = v;
+        read.reach = write.reach = reach;
+        read.buffer = -1;
+        write.buffer = to;
+        int k = int(into.accesses.size());
+        into.accesses.push_back(read);
+        into.accesses.push_back(write);
+        into.body.bindings.push_back({v, load(k, n.type, here), Binding::Nothing, Sum});
+        into.body.stored.push_back({int(into.body.bindings.size()) - 1, k + 1});
+    }
+
+    // A read and a write of one buffer are one access.
+    static void update_in_place(Stage &s) {
+        for (size_t w = s.accesses.size(); w-- > 0;) {
+            if (s.accesses[w].written < 0) continue;
+            for (size_t r = 0; r < w; r++) {
+                StageAccess &a = s.accesses[r];
+                if (a.written >= 0 || a.buffer != s.accesses[w].buffer || a.from != From::Own) continue;
+                a.written = s.accesses[w].written;
+                a.from = s.accesses[w].from;
+                for (auto &stored : s.body.stored) {
+                    if (stored.access == int(w)) stored.access = int(r);
+                    else if (stored.access > int(w)) stored.access--;
+                }
+                s.accesses.erase(s.accesses.begin() + long(w));
+                break;
+            }
+        }
+        std::sort(s.body.stored.begin(), s.body.stored.end(), [](auto &a, auto &b) { return a.access < b.access; });
+    }
+
+public:
+    Storage(Lowering &l, std::vector<Stage> &stages) : l(l), stages(stages) {
+        for (size_t i = 0; i < stages.size(); i++)
+            for (auto &a : stages[i].accesses) {
+                if (a.written >= 0) writer[a.written] = int(i);
+                if (a.read >= 0) reads[a.read].push_back({int(i), &a});
+            }
+    }
+
+    void run() {
+        const Graph &g = l.graph;
+        std::map<NodeId, int> buffer_of;
+        std::vector<int> argument_buffer(g.arguments.size(), -1);
+        for (size_t i = 0; i < g.arguments.size(); i++) {
+            const Argument &a = g.arguments[i];
+            if (a.scalar) continue;
+            argument_buffer[i] = int(l.buffers.size());
+            l.buffers.push_back({a.name, a.type, a.dims, a.layout.first_sliced(), ArgumentId(i)});
+            if (a.node >= 0) buffer_of[a.node] = argument_buffer[i];
+        }
+        std::vector<Result> copies;
+        for (auto &r : g.results)  // the first argument that can take a value has it
+            if (!may_store_into(g.arguments[size_t(r.argument)], r.node) ||
+                !buffer_of.emplace(r.node, argument_buffer[size_t(r.argument)]).second)
+                copies.push_back(r);
+        for (auto &s : stages)
+            for (auto &a : s.accesses)
+                if (a.written >= 0 && !buffer_of.count(a.written))
+                    buffer_of[a.written] = add_buffer(g.at(a.written), g.at(a.written).name);
+        const size_t first = stages.size();
+        for (auto &r : copies) add_copy(r.node, argument_buffer[size_t(r.argument)], first);
+        for (auto &s : stages) {
+            for (auto &a : s.accesses)
+                if (a.buffer < 0) a.buffer = buffer_of.at(a.read >= 0 ? a.read : a.written);
+            update_in_place(s);
         }
     }
-    return true;
-}
-
-bool add_copies(Lowering &l) {
-    Graph &g = l.graph;
-    std::vector<size_t> needed;
-    for (size_t i = 0; i < g.results.size(); i++)
-        if (!may_store_into(l, g.arguments[g.results[i].argument], g.at(g.results[i].node))) needed.push_back(i);
-    for (size_t i : needed) {
-        const Node v = g.at(g.results[i].node);
-        Node copy;
-        copy.origin = {Role::Store, -1, g.results[i].argument};
-        copy.op = Map{};
-        copy.directives.last = true;  // after every reader of the argument's value at entry
-        copy.type = v.type;
-        copy.accumulator = accumulator_type(v.type);
-        for (size_t d = 0; d < v.dimensions(); d++)
-            copy.domain.push_back({default_index(int(d)), v.domain[d].extent, {}, false});
-        copy.source = copy.value = access(v.id, v.type, index_exprs(copy.vars()));
-        NodeId id = g.add(copy).id;
-        infer_node(g, id);
-        g.results[i].node = id;
-    }
-    return !needed.empty();
-}
+};
 
 }  // namespace
 
-void assign_storage(Lowering &l) {
-    if (add_copies(l)) assign_stages(l);
-    Graph &g = l.graph;
-    l.buffers.clear();
-    l.buffer_of.clear();
-    std::vector<int> argument_buffer(g.arguments.size(), -1);
-    for (size_t i = 0; i < g.arguments.size(); i++) {
-        const Argument &a = g.arguments[i];
-        if (a.scalar) continue;
-        argument_buffer[i] = int(l.buffers.size());
-        l.buffers.push_back({a.name, a.type, a.dims, a.layout.first_sliced(), ArgumentId(i), false});
-        if (a.node >= 0) l.buffer_of[a.node] = argument_buffer[i];
-    }
-    for (auto &n : g.nodes) {
-        if (n.is_argument() || !is_stored(l, n)) continue;
-        auto result = std::find_if(g.results.begin(), g.results.end(), [&](auto &r) { return r.node == n.id; });
-        if (result != g.results.end()) {
-            l.buffer_of[n.id] = argument_buffer[result->argument];
-            continue;
-        }
-        l.buffer_of[n.id] = int(l.buffers.size());
-        l.buffers.push_back({n.name, n.type, n.dims(), n.layout.first_sliced(), -1, false});
-    }
-    for (auto &s : l.stages) {
-        s.stores.clear();
-        for (NodeId id : s.nodes)
-            if (l.buffer_of.count(id)) s.stores.push_back({id, l.buffer_of[id], g.at(id).stores_to_ranks(), false});
-        for (auto &store : s.stores) {
-            for (NodeId id : s.nodes)
-                for (auto &r : reads_of(g, g.at(id)))
-                    if (l.buffer_of.count(r.node) && l.buffer_of[r.node] == store.buffer && r.node != store.node &&
-                        !g.at(id).loads_from_ranks())
-                        store.in_place = true;
-            if (store.all || s.collective) l.buffers[store.buffer].peers = true;
-        }
-        for (NodeId id : s.nodes)
-            if (g.at(id).loads_from_ranks())
-                for (auto &r : reads_of(g, g.at(id))) l.buffers[l.buffer_of.at(r.node)].peers = true;
-    }
-}
+void assign_storage(Lowering &l, std::vector<Stage> &stages) { Storage(l, stages).run(); }
 
 }  // namespace stretto

@@ -4,9 +4,10 @@
 
 namespace stretto {
 
-// Sets buffers, buffer_of and the stages' stores. A result is stored straight into its argument when every read of the
-// argument's value at entry is over by then, or is a read of the same element by the same sweep and not through another
-// rank. Where it is not, a copy node `p.store` is added that runs last (stages are assigned again).
-void assign_storage(Lowering &);
+// Sets l.buffers and the buffers of all accesses. A result is stored straight into its argument when every read of the
+// argument's value at entry is over by then, or is a read of the same element by the same sweep and not through another rank;
+// the sweep then updates the element. Where it is not, a stage that copies the value is added at the end. (Scratch whose
+// lifetimes are apart shares memory: the runtime sees to that, since it knows the sizes.)
+void assign_storage(Lowering &, std::vector<Stage> &);
 
 }  // namespace stretto

@@ -1,13 +1,240 @@
 #include "lower/verify.h"
 #include <algorithm>
 #include <set>
+#include "lang/expand.h"
 
 namespace stretto {
 
 namespace {
 
+using namespace Halide::Internal;
+using plan::From;
+using plan::How;
 using plan::Range;
 using plan::StageKind;
+
+// Names bound inside an expression, by order of appearance: bodies number them anew.
+class LetsInOrder : public IRGraphMutator {
+    std::map<std::string, std::string> names;
+
+    std::string name(const std::string &old) {
+        return names.emplace(old, "let." + std::to_string(names.size())).first->second;
+    }
+
+protected:
+    using IRGraphMutator::visit;
+    Expr visit(const Variable *v) override {
+        return symbol_of(Expr(v)).kind == Symbol::Let ? Variable::make(v->type, name(v->name)) : Expr(v);
+    }
+    Expr visit(const Let *l) override {
+        Expr value = mutate(l->value);
+        return Let::make(name(l->name), value, mutate(l->body));
+    }
+};
+
+// A body's expression as one of the graph, for node n.
+class OfGraph : public LetsInOrder {
+    const Stage &s;
+    const Node &n;
+    using LetsInOrder::visit;
+
+    Expr visit(const Variable *v) override {
+        if (int b = bound_number(Expr(v)); b >= 0) return access(s.body.bindings.at(size_t(b)).node, v->type, index_exprs(n.vars()));
+        if (int loop = loop_number(Expr(v)); loop >= 0) return index(n.domain.at(size_t(loop)).name);
+        Symbol symbol = symbol_of(Expr(v));
+        if (symbol.kind == Symbol::PlanScalar) return plan_scalar(v->type, s.body.scalars.at(size_t(symbol.number)));
+        return LetsInOrder::visit(v);
+    }
+    Expr visit(const Call *c) override {
+        Expr e = IRGraphMutator::visit(c);
+        const Call *a = as_access(e);
+        if (!a) return e;
+        return access(s.accesses.at(size_t(accessed(a))).read, a->type, indices_of(a));
+    }
+
+public:
+    OfGraph(const Stage &s, const Node &n) : s(s), n(n) {}
+};
+
+// ---- what holds of a stage by itself
+
+class StageRules {
+    const Lowering &l;
+    const Graph &g;
+    const Stage &s;
+    const std::string where;
+
+    std::string fail(const char *rule, const std::string &why) const { return std::string(rule) + ": " + where + why; }
+    const std::string &name(NodeId id) const { return g.at(id).name; }
+
+    // ---- body
+
+    bool same(const Expr &of_body, const Expr &of_graph, const Node &n) const {
+        return of_body.type() == of_graph.type() &&
+               graph_equal(OfGraph(s, n).mutate(of_body), LetsInOrder().mutate(of_graph));
+    }
+    std::string binding(size_t i) const {
+        const Binding &b = s.body.bindings[i];
+        const Node &n = g.at(b.node);
+        if (s.nodes.empty()) {  // a copy
+            const Call *c = as_access(b.value);
+            return b.over == Binding::Nothing && c && s.accesses.at(size_t(accessed(c))).read == b.node
+                       ? ""
+                       : fail("body", "the copy of " + n.name + " is something else");
+        }
+        if (i > 0 && s.body.bindings[i - 1].node == b.node) {  // the result of a reduction, rounded
+            Expr sum = bound(s.body, int(i) - 1);
+            bool rounds = graph_equal(LetsInOrder().mutate(b.value), LetsInOrder().mutate(round_to(n.type, sum)));
+            return rounds && b.over == Binding::Nothing ? "" : fail("body", n.name + " is rounded otherwise");
+        }
+        const bool over_ranks = n.reduces_over_ranks(), over_loops = !n.rvars().empty();
+        if (b.over != (over_ranks ? Binding::Ranks : over_loops ? Binding::Loops
+                                                                : Binding::Nothing))
+            return fail("body", n.name + " is reduced over something else");
+        Expr value = n.value;
+        if (b.over != Binding::Nothing) {
+            if (b.op != n.reduce_op()) return fail("body", n.name + " has another reduction");
+            if (over_loops && s.kind != StageKind::Fold && s.order != order_of(n))
+                return fail("body", n.name + " is reduced in another order");
+            value = Halide::cast(n.accumulator, value);
+        }
+        return same(b.value, value, n) ? "" : fail("body", n.name + " is computed otherwise");
+    }
+    static std::set<int> bindings_in(const Expr &e) {
+        struct Names : IRGraphVisitor {
+            using IRGraphVisitor::visit;
+            std::set<int> found;
+            void visit(const Variable *v) override {
+                if (int k = bound_number(Expr(v)); k >= 0) found.insert(k);
+            }
+        } names;
+        e.accept(&names);
+        return names.found;
+    }
+    bool depends_on_ranks(const Expr &e) const {
+        for (int k : bindings_in(e))
+            if (s.body.bindings[size_t(k)].over == Binding::Ranks || depends_on_ranks(s.body.bindings[size_t(k)].value)) return true;
+        return false;
+    }
+    // Bindings are in order, and their reads are as the accesses have them.
+    std::string uses(size_t i, std::set<int> &read) const {
+        const Binding &b = s.body.bindings[i];
+        const Node &n = g.at(b.node);
+        for (int k : bindings_in(b.value))
+            if (k >= int(i)) return fail("order", n.name + " reads what is computed after it");
+        if (b.over == Binding::Ranks && depends_on_ranks(b.value))
+            return fail("order", n.name + " is a sum over ranks of another that this sweep computes");
+        std::string fault;
+        for_each_access(b.value, [&](const Call *c) {
+            const size_t k = size_t(accessed(c));
+            if (!fault.empty()) return;
+            if (k >= s.accesses.size() || s.accesses[k].read < 0) {
+                fault = fail("region", n.name + " reads access " + std::to_string(k) + ", which is no read");
+                return;
+            }
+            read.insert(int(k));
+            const StageAccess &a = s.accesses[k];
+            const bool loads = !s.nodes.empty() && n.loads_from_ranks();
+            From from = b.over == Binding::Ranks ? From::Each : loads ? From::Rank
+                                                                      : From::Own;
+            bool gathers = a.written >= 0 && a.from == From::Each;  // reads its own element, stores to every rank
+            if ((a.from != from && !(gathers && from == From::Own)) || (from == From::Rank && a.rank != n.as<Communication>()->from.value))
+                fault = fail("region", n.name + " reads " + name(a.read) + " of other ranks than its access says");
+            auto at = indices_of(c);
+            for (size_t d = 0; d < at.size(); d++)
+                if (a.reach.size() != at.size() || (a.reach[d] != any_element && a.reach[d] != loop_number(at[d])))
+                    fault = fail("region", n.name + " reads other elements of " + name(a.read) + " than its access says");
+        });
+        return fault;
+    }
+
+    // ---- accesses
+
+    std::string read(const StageAccess &a) const {
+        const Node &t = g.at(a.read);
+        const int d = t.layout.first_sliced();
+        if (d < 0) return "";
+        const bool gathers = a.written >= 0 && a.from == From::Each;
+        const int at = a.reach.at(size_t(d));
+        const Range range = at < 0 ? Range::Whole : s.loops.at(size_t(at)).range;
+        const bool own = range == Range::Slice || (range == Range::Block && s.loops[0].range == Range::Slice);
+        if ((a.from != From::Own && !gathers) || !own || s.loops[size_t(at)].extent != t.domain[size_t(d)].extent)
+            return fail("slice", t.name + " is sliced, and is read elsewhere than at the own slice");
+        return "";
+    }
+    std::string write(const StageAccess &a) const {
+        const Buffer &b = l.buffers[size_t(a.buffer)];
+        const Node &n = g.at(a.written);
+        if (b.argument >= 0 && g.arguments[size_t(b.argument)].access == Access::Input)
+            return fail("input", n.name + " is stored to the input " + b.name);
+        Dims outputs;
+        int cut = -1;
+        bool any = false;
+        for (int d = 0; d < s.outputs; d++) {
+            const Loop &loop = s.loops[size_t(d)];
+            outputs.push_back(loop.extent);
+            if (loop.range == Range::Slice) cut = d;
+            any |= loop.range == Range::AnySlice;
+        }
+        if (!is_own_element(s, a)) return fail("region", n.name + " is stored elsewhere than it is computed");
+        const bool all = a.from == From::Each;
+        if (all && cut < 0 && !any && s.outputs > 0)
+            return fail("owner", n.name + " goes to every rank, and every rank computes all of it");
+        if (a.from == From::Rank || b.dims != outputs || b.type != n.type || (any && !all) || b.sliced != (all ? -1 : cut))
+            return fail("shape", n.name + " is stored to " + b.name + ", which is placed otherwise");
+        return "";
+    }
+    std::string pair(const StageAccess &a, const StageAccess &b) const {
+        if (a.buffer != b.buffer || (a.written < 0 && b.written < 0)) return "";
+        const std::string &buffer = l.buffers[size_t(a.buffer)].name;
+        if (a.written >= 0 && b.written >= 0) return fail("version", "two values are stored to " + buffer);
+        const StageAccess &reads = a.written < 0 ? a : b, &writes = a.written < 0 ? b : a;
+        if (reads.from == From::Own && s.kind == StageKind::Sweep && is_own_element(s, reads))
+            return fail("in place", name(writes.written) + " is computed from " + buffer + ", and its access says otherwise");
+        return fail("race", name(reads.read) + " in " + buffer + " is read while " + name(writes.written) + " is stored there");
+    }
+
+public:
+    StageRules(const Lowering &l, const Stage &s, const std::string &where) : l(l), g(l.graph), s(s), where(where) {}
+
+    std::string check() const {
+        std::string fault;
+        std::set<int> read_by_body;
+        for (size_t i = 0; i < s.body.bindings.size() && fault.empty(); i++) {
+            fault = uses(i, read_by_body);
+            if (fault.empty()) fault = binding(i);
+        }
+        for (size_t k = 0; k < s.accesses.size() && fault.empty(); k++) {
+            const StageAccess &a = s.accesses[k];
+            if (a.buffer < 0 || a.buffer >= int(l.buffers.size())) return fail("stored", "an access has no buffer");
+            if ((a.read >= 0) != (read_by_body.count(int(k)) > 0)) {
+                const std::string &buffer = l.buffers[size_t(a.buffer)].name;
+                return a.written >= 0 ? fail("in place", "nothing is computed from " + buffer + ", and its access says otherwise")
+                                      : fail("region", "nothing reads " + buffer + ", and an access says so");
+            }
+            if (a.read >= 0) fault = read(a);
+            if (a.written >= 0 && fault.empty()) fault = write(a);
+            if (a.written >= 0 && a.read >= 0 && (s.kind != StageKind::Sweep) && fault.empty())
+                fault = fail("race", name(a.read) + " is updated in place by what is no sweep");
+            for (size_t j = 0; j < k && fault.empty(); j++) fault = pair(s.accesses[j], a);
+        }
+        std::set<int> stored;
+        for (auto &st : s.body.stored) {
+            const StageAccess &a = s.accesses.at(size_t(st.access));
+            if (!fault.empty()) break;
+            if (!stored.insert(st.access).second || a.written != s.body.bindings.at(size_t(st.binding)).node ||
+                (st.binding + 1 < int(s.body.bindings.size()) &&
+                 s.body.bindings[size_t(st.binding) + 1].node == a.written))  // not yet rounded
+                fault = fail("body", "another value than " + (a.written < 0 ? "none" : name(a.written)) + " is stored");
+        }
+        for (size_t k = 0; k < s.accesses.size() && fault.empty(); k++)
+            if (s.accesses[k].written >= 0 && !stored.count(int(k)))
+                fault = fail("body", name(s.accesses[k].written) + " is not stored");
+        return fault;
+    }
+};
+
+// ---- what holds from stage to stage
 
 // What a buffer holds on each rank.
 struct Contents {
@@ -15,32 +242,31 @@ struct Contents {
     enum Part { Nothing,
                 OwnPart,
                 All } part = Nothing;
-    bool arriving = false;  // the peers' parts are on their way until the next barrier
+    bool arriving = false;  // the peers' parts are on their way until the next wait
+    int slice = -1;         // of which dimension the own part is, if that is known
 };
 
-class Verifier {
+// One path through the choices.
+class Path {
     const Lowering &l;
     const Graph &g;
-    const bool two_phase;
+    const std::vector<bool> &two_phases;  // by choice
     std::vector<Contents> contents;
-    struct Touch {
-        bool own_read = false, own_write = false, peer_read = false, peer_write = false;
+    struct Touched {
+        bool write = false, peer = false;
+        int slice = -1;  // of which dimension, on the rank that does it; -1: more than one slice
     };
-    std::vector<Touch> touched;  // since the last barrier
+    std::vector<std::vector<Touched>> touched;  // by buffer, since the last wait
+    int number = 0;                             // of the stage
     std::string fault;
 
-    bool fail(const char *rule, int stage, const std::string &why) {
-        std::string where = stage < 0 ? "" : "stage " + std::to_string(stage) + ", ";
-        if (fault.empty()) fault = std::string(rule) + ": " + where + why;
+    bool fail(const char *rule, const std::string &why) {
+        if (fault.empty()) fault = std::string(rule) + ": " + (number < 0 ? "" : "stage " + std::to_string(number) + ", ") + why;
         return false;
     }
     const std::string &name(NodeId id) const { return g.at(id).name; }
-    bool phased(const Stage &s) const {
-        return s.collective &&
-               (s.algorithm == Algorithm::TwoPhase || (s.algorithm == Algorithm::Auto && two_phase));
-    }
 
-    void synchronise() {
+    void wait() {
         touched.assign(l.buffers.size(), {});
         for (auto &c : contents)
             if (c.arriving) {
@@ -48,176 +274,156 @@ class Verifier {
                 c.part = Contents::All;
             }
     }
-
-    bool touch(int stage, int buffer, const Touch &t, const std::string &what) {
-        const Touch &before = touched[buffer];
-        bool conflict = (t.peer_read && (before.own_write || before.peer_write)) ||
-                        (t.peer_write &&
-                         (before.own_write || before.peer_write || before.own_read || before.peer_read)) ||
-                        (t.own_read && before.peer_write) ||
-                        (t.own_write && (before.peer_write || before.peer_read));
-        if (conflict)
-            return fail("barrier", stage,
-                        what + " needs a barrier before it: another rank is at " + l.buffers[buffer].name);
-        return true;
+    std::vector<Touched> touches(const Stage &s, const StageAccess &a) const {
+        Touched t;
+        const Dims &dims = l.buffers[size_t(a.buffer)].dims;
+        for (size_t d = 0; d < dims.size(); d++)
+            for (size_t k = 0; k < s.loops.size(); k++)
+                if (a.reach[d] == int(k) && s.loops[k].range == Range::Slice && s.loops[k].extent == dims[d]) t.slice = int(d);
+        std::vector<Touched> all;
+        const bool stores = a.written >= 0, ranks = a.from != From::Own;
+        if (a.read >= 0) all.push_back({false, ranks && !stores, t.slice});
+        if (stores) all.push_back({true, false, t.slice});
+        if (stores && ranks) all.push_back({true, true, t.slice});
+        return all;
     }
-    static void merge(Touch &into, const Touch &t) {
-        into.own_read |= t.own_read;
-        into.own_write |= t.own_write;
-        into.peer_read |= t.peer_read;
-        into.peer_write |= t.peer_write;
+    bool clash(int buffer, const std::vector<Touched> &next) const {
+        for (auto &b : touched[size_t(buffer)])
+            for (auto &t : next)
+                if ((b.write || t.write) && (b.peer || t.peer) && (b.slice < 0 || b.slice != t.slice)) return true;
+        return false;
     }
-
-    // One read of `operand` by node n of the stage. Sets what it does to the buffer.
-    bool read(int i, const Stage &s, const Node &n, const Read &r, std::map<int, Touch> &touches) {
-        const Node &t = g.at(r.node);
-        auto inside = std::find(s.nodes.begin(), s.nodes.end(), r.node);
-        if (inside != s.nodes.end()) {
-            if (inside >= std::find(s.nodes.begin(), s.nodes.end(), n.id))
-                return fail("order", i, n.name + " reads " + t.name + ", which is computed after it");
-            if (!r.same_element || n.loads_from_ranks() || t.stores_to_ranks())
-                return fail("order", i, n.name + " reads more of " + t.name + " than the sweep has computed");
-            return true;
-        }
-        auto found = l.buffer_of.find(r.node);
-        if (found == l.buffer_of.end())
-            return fail("stored", i, n.name + " reads " + t.name + ", which has no buffer");
-        int b = found->second;
-        const Contents &c = contents[b];
-        if (c.value != r.node)
-            return fail("version", i,
-                        n.name + " reads " + t.name + ", but " + l.buffers[b].name + " holds " +
-                            (c.value < 0 ? "nothing yet" : name(c.value)));
-        bool peer = n.loads_from_ranks();
-        Touch touch;
-        (peer ? touch.peer_read : touch.own_read) = true;
-        merge(touches[b], touch);
-        if (peer && !l.buffers[b].peers)
-            return fail("peers", i, "other ranks load " + l.buffers[b].name + ", which is not marked");
-        // A value that is still arriving is complete on its owner only.
-        bool needs_all = !t.layout.is_sliced();
-        if (needs_all && (c.part != Contents::All || c.arriving))
-            return fail(c.arriving ? "barrier" : "complete", i,
-                        n.name + " reads all of " + t.name + ", of which a part is here");
-        if (c.part == Contents::Nothing)
-            return fail("complete", i, n.name + " reads " + t.name + " before it is computed");
-        return true;
+    const Stage *stage_of(const Item &item, size_t choice) const {
+        if (auto *c = std::get_if<Choice>(&item)) return two_phases.at(choice) ? &c->two_phases : &c->one_shot;
+        return std::get_if<Stage>(&item);
     }
 
-    bool store(int i, const Stage &s, const StageStore &st, std::map<int, Touch> &touches) {
-        const Storage &b = l.buffers[st.buffer];
-        const Node &n = g.at(st.node);
-        if (b.argument >= 0 && g.arguments[b.argument].access == Access::Input)
-            return fail("input", i, n.name + " is stored to the input " + b.name);
-        bool sends = st.all || phased(s);
-        if (sends && !b.peers)
-            return fail("peers", i, "other ranks store to " + b.name + ", which is not marked");
-        bool divided = s.slice >= 0;
-        for (auto &range : s.ranges) divided |= range == Range::OwnBlock;
-        if (st.all && !divided && !s.collective)
-            return fail("owner", i, n.name + " goes to every rank, and every rank computes all of it");
-        if (s.kind == StageKind::BlockSum) {
-            bool own = std::find(s.ranges.begin(), s.ranges.end(), Range::OwnBlock) != s.ranges.end();
-            if (b.dims != Dims{Dim{Dim::Ranks, 0}} || (b.sliced == 0) != (own && !st.all))
-                return fail("shape", i,
-                            n.name + " stores blocks to " + b.name + ", which does not hold one a rank");
-        } else {
-            Dims outputs(s.loops.begin(), s.loops.begin() + s.outputs);
-            int slice = s.slice < s.outputs ? s.slice : -1;
-            if (b.dims != outputs || b.sliced != (st.all ? -1 : slice) || b.type != n.type)
-                return fail("shape", i, n.name + " is stored to " + b.name + ", which is placed otherwise");
-        }
-        bool reads_it = false;
-        for (NodeId id : s.nodes)
-            for (auto &r : reads_of(g, g.at(id))) {
-                auto found = l.buffer_of.find(r.node);
-                bool outside = std::find(s.nodes.begin(), s.nodes.end(), r.node) == s.nodes.end();
-                if (!outside || found == l.buffer_of.end() || found->second != st.buffer) continue;
-                bool own_element =
-                    r.same_element && !g.at(id).loads_from_ranks() && s.kind == StageKind::Sweep;
-                if (!own_element || (sends && s.slice < 0 && !phased(s)))
-                    return fail("race", i,
-                                name(id) + " reads " + name(r.node) + " in " + b.name + " while " + n.name +
-                                    " is stored there");
-                if (phased(s))
-                    return fail("race", i,
-                                name(id) + " reads " + b.name + " while other ranks store " + n.name);
-                reads_it = true;
+    bool stage(const Stage &s) {
+        for (auto &a : s.accesses) {
+            Contents &c = contents[size_t(a.buffer)];
+            const std::string &buffer = l.buffers[size_t(a.buffer)].name;
+            if (a.read >= 0) {
+                if (c.value != a.read)
+                    return fail("version", "it reads " + name(a.read) + ", but " + buffer + " holds " +
+                                               (c.value < 0 ? "nothing yet" : name(c.value)));
+                // A value that is still arriving is complete on its owner only.
+                const int slice = touches(s, a)[0].slice;
+                const bool own_part = g.at(a.read).layout.is_sliced() || (slice >= 0 && slice == c.slice && a.from == From::Own);
+                if (!own_part && (c.part != Contents::All || c.arriving))
+                    return fail(c.arriving ? "barrier" : "complete", "it reads all of " + name(a.read) + ", of which a part is here");
+                if (c.part == Contents::Nothing) return fail("complete", "it reads " + name(a.read) + " before it is computed");
             }
-        if (reads_it != st.in_place)
-            return fail("in place", i,
-                        n.name + (reads_it ? " is computed from " : " is not computed from ") + b.name +
-                            ", and the store says otherwise");
-        Touch touch;
-        touch.own_write = true;
-        touch.peer_write = sends;
-        merge(touches[st.buffer], touch);
+            if (clash(a.buffer, touches(s, a)))
+                return fail("barrier", "a wait is needed before it: another rank is at " + buffer);
+        }
+        for (auto &a : s.accesses) {
+            for (auto &t : touches(s, a)) touched[size_t(a.buffer)].push_back(t);
+            const bool sends = a.from == From::Each;
+            if (a.written >= 0) contents[size_t(a.buffer)] = {a.written, sends ? Contents::OwnPart : Contents::All, sends,
+                                                              touches(s, a)[0].slice};
+        }
         return true;
+    }
+    // Does the runtime wait here? Only where the next item clashes on this path.
+    bool waits(const Sync &sync, const Stage *next) const {
+        return std::any_of(sync.buffers.begin(), sync.buffers.end(), [&](int b) {
+            if (!next) return clash(b, {{true, false, -1}});
+            return std::any_of(next->accesses.begin(), next->accesses.end(),
+                               [&](auto &a) { return a.buffer == b && clash(b, touches(*next, a)); });
+        });
     }
 
 public:
-    Verifier(const Lowering &l, bool two_phase) : l(l), g(l.graph), two_phase(two_phase) {}
+    Path(const Lowering &l, const std::vector<bool> &two_phases) : l(l), g(l.graph), two_phases(two_phases) {}
 
     std::string run() {
         contents.resize(l.buffers.size());
-        for (auto &a : g.arguments)
-            if (a.node >= 0) {
-                auto b = l.buffer_of.find(a.node);
-                if (b == l.buffer_of.end()) return "stored: argument " + a.name + " has no buffer";
-                contents[b->second] = {a.node, Contents::All, false};
-            }
-        synchronise();  // entering a call is a barrier
-        std::set<NodeId> computed;
-        for (size_t i = 0; i < l.stages.size(); i++) {
-            const Stage &s = l.stages[i];
-            if (two_phase ? s.barrier_two_phase : s.barrier_one_shot) synchronise();
-            std::map<int, Touch> touches;
-            for (NodeId id : s.nodes) {
-                if (!computed.insert(id).second) return "once: " + name(id) + " is computed twice";
-                for (auto &r : reads_of(g, g.at(id)))
-                    if (!read(int(i), s, g.at(id), r, touches)) return fault;
-            }
-            std::set<int> stored;
-            for (auto &st : s.stores) {
-                if (!stored.insert(st.buffer).second) {
-                    fail("version", int(i), "two values are stored to " + l.buffers[st.buffer].name);
-                    return fault;
-                }
-                if (!store(int(i), s, st, touches)) return fault;
-            }
-            for (auto &[b, t] : touches)
-                if (!touch(int(i), b, t, name(s.nodes[0]))) return fault;
-            for (auto &[b, t] : touches) merge(touched[b], t);
-            for (auto &st : s.stores) {
-                bool sends = st.all || phased(s);
-                contents[st.buffer] = {st.node, sends ? Contents::OwnPart : Contents::All, sends};
-            }
-        }
-        for (auto &n : g.nodes)
-            if (!n.is_argument() && !computed.count(n.id))
-                return "once: " + n.name + " is computed by no stage";
-        if (two_phase ? l.leave_two_phase : l.leave_one_shot) synchronise();
         for (size_t b = 0; b < l.buffers.size(); b++)
-            if (touched[b].peer_read || touched[b].peer_write)
+            if (int argument = l.buffers[b].argument; argument >= 0 && g.arguments[size_t(argument)].node >= 0)
+                contents[b] = {g.arguments[size_t(argument)].node, Contents::All, false, -1};
+        wait();  // entering a call is one
+        size_t choice = 0;
+        for (size_t i = 0; i < l.items.size(); i++) {
+            if (auto *sync = std::get_if<Sync>(&l.items[i])) {
+                if (waits(*sync, i + 1 < l.items.size() ? stage_of(l.items[i + 1], choice) : nullptr)) wait();
+                continue;
+            }
+            if (!stage(*stage_of(l.items[i], choice))) return fault;
+            choice += std::holds_alternative<Choice>(l.items[i]);
+            number++;
+        }
+        number = -1;
+        for (size_t b = 0; b < l.buffers.size(); b++)
+            if (clash(int(b), {{true, false, -1}}))
                 return "leave: another rank may be at " + l.buffers[b].name + " when the call returns";
-        for (auto &r : g.results) {
-            const Argument &a = g.arguments[r.argument];
+        for (auto &r : g.results)
             for (size_t b = 0; b < l.buffers.size(); b++) {
                 if (l.buffers[b].argument != r.argument) continue;
                 if (contents[b].value != r.node || contents[b].part != Contents::All)
-                    return "result: " + a.name + " should hold " + name(r.node) + " at the end, and holds " +
-                           (contents[b].value < 0 ? "nothing" : name(contents[b].value));
+                    return "result: " + g.arguments[size_t(r.argument)].name + " should hold " + name(r.node) +
+                           " at the end, and holds " + (contents[b].value < 0 ? "nothing" : name(contents[b].value));
             }
-        }
         return "";
     }
 };
 
+// All paths where there are few choices; else none, all and every other one in two phases.
+std::vector<std::vector<bool>> paths(size_t choices) {
+    std::vector<std::vector<bool>> all;
+    if (choices <= 3) {
+        for (size_t bits = 0; bits < size_t(1) << choices; bits++) {
+            all.emplace_back();
+            for (size_t c = 0; c < choices; c++) all.back().push_back(bits >> c & 1);
+        }
+        return all;
+    }
+    for (int kind = 0; kind < 4; kind++) {
+        all.emplace_back();
+        for (size_t c = 0; c < choices; c++) all.back().push_back(kind == 1 || (kind >= 2 && (c & 1) == size_t(kind & 1)));
+    }
+    return all;
+}
+
+std::string check_stages(const Lowering &l, size_t *choices) {
+    std::set<NodeId> computed;
+    std::string fault;
+    int number = 0;
+    auto check = [&](const Stage &s) {
+        std::set<NodeId> bound;
+        for (auto &b : s.body.bindings)
+            if (!s.nodes.empty()) bound.insert(b.node);
+        if (fault.empty() && bound != std::set<NodeId>(s.nodes.begin(), s.nodes.end()))
+            fault = "once: stage " + std::to_string(number) + " has other bindings than nodes";
+        if (fault.empty()) fault = StageRules(l, s, "stage " + std::to_string(number) + ", ").check();
+    };
+    for (auto &item : l.items) {
+        const Stage *s = std::get_if<Stage>(&item);
+        if (auto *c = std::get_if<Choice>(&item)) {
+            s = &c->one_shot;
+            check(c->two_phases);
+            if (fault.empty() && c->one_shot.nodes != c->two_phases.nodes)
+                fault = "once: the arms of stage " + std::to_string(number) + " compute different tensors";
+            ++*choices;
+        }
+        if (!s) continue;
+        check(*s);
+        for (NodeId id : s->nodes)
+            if (fault.empty() && !computed.insert(id).second) fault = "once: " + l.graph.at(id).name + " is computed twice";
+        number++;
+    }
+    for (auto &n : l.graph.nodes)
+        if (fault.empty() && !n.is_argument() && !computed.count(n.id)) fault = "once: " + n.name + " is computed by no stage";
+    return fault;
+}
+
 }  // namespace
 
 std::string verify(const Lowering &l) {
-    std::string fault = Verifier(l, false).run();
-    return fault.empty() ? Verifier(l, true).run() : fault;
+    size_t choices = 0;
+    std::string fault = check_stages(l, &choices);
+    for (auto &path : paths(choices))
+        if (fault.empty()) fault = Path(l, path).run();
+    return fault;
 }
 
 }  // namespace stretto

@@ -8,7 +8,7 @@ namespace stretto::runtime {
 namespace {
 
 using plan::From;
-using plan::KernelT;
+using plan::How;
 
 // What the first stage sends first from one rank to another: whole operands, addends of the first chunk. Returns how many
 // bytes that is; 0 if they do not go with the enter.
@@ -41,27 +41,17 @@ void carry_operands(const plan::PlanT &p, Instance &in) {
         if (s.barrier || s.sends_results) return;
     uint64_t end = 0;
     std::vector<std::pair<int, uint64_t>> offsets;
-    auto loads = [&](const KernelT &k) {
-        for (auto &l : k.loads) {
-            if (l.from() != From::Each && l.from() != From::Rank) continue;
-            auto &b = *p.buffers[size_t(l.buffer())];
-            if (b.argument < 0 || b.sliced >= 0) return false;
-            uint64_t bytes = in.buffers[size_t(l.buffer())].own.bytes();
-            if (bytes > uint64_t(carried_bytes)) return false;
-            auto same = [&](auto &o) { return o.first == l.buffer(); };
+    for (auto &s : in.stages)
+        for (auto &a : s.plan->accesses) {
+            if (a->how != How::Read || a->from == From::Own) continue;
+            auto &b = *p.buffers[size_t(a->buffer)];
+            uint64_t bytes = in.buffers[size_t(a->buffer)].own.bytes();
+            if (b.argument < 0 || b.sliced >= 0 || bytes > uint64_t(carried_bytes)) return;
+            auto same = [&](auto &o) { return o.first == a->buffer; };
             if (std::any_of(offsets.begin(), offsets.end(), same)) continue;
-            offsets.push_back({l.buffer(), end});
+            offsets.push_back({a->buffer, end});
             end += (bytes + 7) / 8 * 8;
         }
-        return true;
-    };
-    for (auto &s : p.stages) {
-        if (!loads(*s->kernel)) return;
-        for (auto &d : s->direct)
-            if (!loads(*d->kernel)) return;
-        for (auto &sum : s->sums)
-            if (!loads(*sum->kernel)) return;
-    }
     if (!end || end > uint64_t(carried_bytes)) return;
     for (auto &[buffer, offset] : offsets) in.buffers[size_t(buffer)].carried = int(offset);
     in.carried_bytes = end;

@@ -206,15 +206,15 @@ private:
 
     int scalars(Execution &x, void **argv) {
         const auto &plan = x.program.plan;
-        if (plan.scalar_kernel < 0) return STRETTO_OK;
+        if (plan.cpu->scalar_kernel < 0) return STRETTO_OK;
         scalar_argv_.clear();
         for (size_t a = 0; a < plan.arguments.size(); a++)
             if (plan.arguments[a]->scalar) scalar_argv_.push_back(argv[a]);
         scalar_argv_.insert(scalar_argv_.end(), x.instance.scalar_argv.begin(), x.instance.scalar_argv.end());
-        int code = x.dispatch(plan.scalar_kernel, scalar_argv_.data());
+        int code = x.dispatch(plan.cpu->scalar_kernel, scalar_argv_.data());
         if (code == 0) return STRETTO_OK;
         return fail(x, STRETTO_KERNEL,
-                    "kernel " + std::to_string(plan.scalar_kernel) + ", of the scalars, returned " +
+                    "kernel " + std::to_string(plan.cpu->scalar_kernel) + ", of the scalars, returned " +
                         std::to_string(code));
     }
     std::vector<void *> scalar_argv_;

@@ -7,11 +7,13 @@
 namespace stretto::runtime {
 namespace {
 
-using plan::Collective;
 using plan::From;
+using plan::How;
 using plan::KernelT;
 using plan::PlanT;
 using plan::Range;
+using plan::StageAccessT;
+using plan::StageKernelsT;
 using plan::StageKind;
 using plan::StageT;
 
@@ -35,21 +37,21 @@ public:
           error_(error) {}
 
     bool run(void **argv) {
-        if (!bind_sizes(p, argv, in.rank, in.ranks, &in.sizes, &in.arguments, error_) || !buffers())
-            return false;
+        if (!bind_sizes(p, argv, in.rank, in.ranks, &in.sizes, &in.arguments, error_)) return false;
+        choose_stages(p, in, messages_);
+        if (!find_waits(p, in, error_) || !buffers()) return false;
         scalars();
-        bool two_phase = false;
-        for (auto &s : p.stages) {
+        for (size_t i = 0; i < in.chosen.size(); i++) {
+            const size_t number = size_t(in.chosen[i]);
             in.stages.emplace_back();
-            if (!stage(*s, in.stages.back())) return false;
-            two_phase |= in.stages.back().two_phase;
+            in.stages.back().barrier = shared_ && in.waits[i];
+            if (!stage(*p.stages[number], *p.cpu->stages[number], in.stages.back())) return false;
         }
-        for (auto &s : in.stages)
-            s.barrier = shared_ && (two_phase ? s.plan->barrier_two_phase : s.plan->barrier_one_shot);
-        in.leave = shared_ && (two_phase ? p.leave_two_phase : p.leave_one_shot);
+        in.leave = shared_ && in.waits.back();
         if (shared_) carry_operands(p, in);
         if (messages_) carry_messages(p, in);
         describe(p, in);
+        place_scratch(p, in);
         in.hosts.assign(p.arguments.size(), nullptr);
         return true;
     }
@@ -85,23 +87,19 @@ private:
     }
 
     bool buffers() {
+        std::vector<bool> reached(p.buffers.size());
+        for (int number : in.chosen)
+            for (auto &a : p.stages[size_t(number)]->accesses)
+                if (a->from != From::Own) reached[size_t(a->buffer)] = true;
         for (size_t i = 0; i < p.buffers.size(); i++) {
             auto &b = *p.buffers[i];
             BufferInstance buffer;
             buffer.own = dense_geometry(p, in, int(i), in.rank);
             if (!check_size(b, buffer.own)) return false;
-            buffer.published = shared_ && b.peers;
-            if (buffer.published) {
-                buffer.place = int(in.published.size());
-                in.published.push_back(int(i));
-            }
+            buffer.published = shared_ && reached[i];
+            if (buffer.published) in.published.push_back(int(i));
             // A published argument is dense, if need be as a copy, so that peers know where its elements are.
             if (b.argument >= 0 && !buffer.published) buffer.own = in.arguments[size_t(b.argument)];
-            if (b.argument < 0) {
-                uint64_t &end = buffer.published ? in.published_bytes : in.arena_bytes;
-                buffer.offset = end;
-                end += round_up(buffer.own.bytes());
-            }
             in.buffers.push_back(buffer);
         }
         in.bases.assign(in.buffers.size() * size_t(in.ranks), nullptr);
@@ -127,27 +125,22 @@ private:
 
     // ---- stages
 
-    bool stage(const StageT &s, StageInstance &to) {
+    bool stage(const StageT &s, const StageKernelsT &kernels, StageInstance &to) {
         to.plan = &s;
         to.outputs = s.outputs;
         std::vector<int64_t> extents;
         for (auto &l : s.loops) extents.push_back(value(l.extent()));
-        int slice = -1;
-        if (s.collective != Collective::None && two_phase(s, extents)) {
-            to.two_phase = true;
-            slice = dimension_to_slice(extents, s.outputs, in.ranks);
-        }
-        ranges(s, extents, slice, to);
-        for (auto &t : s.stores) {
+        ranges(s, extents, to);
+        for (auto &a : s.accesses) {
+            if (a->how == How::Read) continue;
             auto &store = to.stores.emplace_back();
-            store.buffer = t.buffer();
-            store.all =
-                (s.collective == Collective::None ? t.to() == plan::To::All : to.two_phase) && in.ranks > 1;
+            store.buffer = a->buffer;
+            store.all = a->from == From::Each && in.ranks > 1;
             to.sends_results |= store.all;
-            auto &b = *p.buffers[size_t(t.buffer())];
+            auto &b = *p.buffers[size_t(a->buffer)];
             store.view.set_type(b.type);
-            if (to.block_loop < 0) store.view.set_strides(in.buffers[size_t(t.buffer())].own);
-            for (size_t d = 0; to.block_loop < 0 && d < b.extents.size(); d++) {
+            store.view.set_strides(in.buffers[size_t(a->buffer)].own);
+            for (size_t d = 0; d < b.extents.size(); d++) {
                 if (value(b.extents[d]) == extents[d]) continue;
                 return fail("stage " + stage_name(s) + ": " + b.name + " has extent " +
                             std::to_string(value(b.extents[d])) + " in dimension " + std::to_string(d) +
@@ -155,67 +148,52 @@ private:
             }
         }
         const plan::DirectT *direct = nullptr;
-        for (auto &d : s.direct)
+        for (auto &d : kernels.direct)
             if (d->ranks == in.ranks) direct = d.get();
-        const bool sums = !direct && !s.sums.empty();
+        const bool sums = !direct && !kernels.sums.empty();
         to.streamed = to.sends_results && to.regions[size_t(in.rank)].elements() >= streamed_elements;
         const bool to_peers = shared_ && direct && direct->to_peers && to.sends_results && !to.streamed;
         cut(s, sums, to_peers, to);
+        if (!operands(s, to)) return false;
         if (to_peers) store_to_peers(to);
-        if (to_peers) return kernel(s, *direct->to_peers, to, to.main, -1) && count_bytes(to);
-        if (direct) return kernel(s, *direct->kernel, to, to.main, -1) && count_bytes(to);
-        for (auto &l : s.kernel->loads) {
-            if (l.from() != From::Each) continue;
+        count_bytes(to);
+        if (direct) {
+            kernel(s, to_peers ? *direct->to_peers : *direct->kernel, to, to.main, -1);
+            return true;
+        }
+        for (int i : kernels.kernel->loads) {
+            if (s.accesses[size_t(i)]->from != From::Each) continue;
             std::string list;
-            for (auto &d : s.direct) list += (list.empty() ? "" : ", ") + std::to_string(d->ranks);
+            for (auto &d : kernels.direct) list += (list.empty() ? "" : ", ") + std::to_string(d->ranks);
             return fail("stage " + stage_name(s) + " has no kernel for " + std::to_string(in.ranks) +
                         " ranks, only for " + list);
         }
-        if (sums && !peer_sums(s, to)) return false;
-        return kernel(s, *s.kernel, to, to.main, -1) && count_bytes(to);
+        if (sums) peer_sums(s, kernels, to);
+        kernel(s, *kernels.kernel, to, to.main, -1);
+        return true;
     }
 
-    bool two_phase(const StageT &s, const std::vector<int64_t> &extents) {
-        if (in.ranks == 1 || s.outputs == 0 || s.collective == Collective::OneShot) return false;
-        if (s.collective == Collective::TwoPhase || messages_) return true;
-        int64_t bytes = 0;
-        auto each = [&](const KernelT &k) {
-            for (auto &l : k.loads)
-                if (l.from() == From::Each)
-                    bytes = std::max<int64_t>(bytes, plan::bytes_of(p.buffers[size_t(l.buffer())]->type));
-        };
-        for (auto &k : s.sums) each(*k->kernel);
-        for (auto &k : s.direct) each(*k->kernel);
-        for (int d = 0; d < s.outputs; d++) bytes *= extents[size_t(d)];
-        bool read_later = false;
-        for (auto &later : p.stages) read_later |= later->barrier_two_phase;
-        return bytes > one_shot_bytes(read_later);
-    }
-
-    void ranges(const StageT &s, const std::vector<int64_t> &extents, int slice, StageInstance &to) {
+    void ranges(const StageT &s, const std::vector<int64_t> &extents, StageInstance &to) {
+        std::vector<bool> part(s.loops.size());
         for (size_t d = 0; d < s.loops.size(); d++) {
-            Range range = int(d) == slice ? Range::Slice : s.loops[d].range();
-            Block own =
-                range == Range::Whole ? Block{0, extents[d]} : block_of(extents[d], in.rank, in.ranks);
+            part[d] = s.loops[d].range() == Range::Slice;
+            if (s.loops[d].range() == Range::Block) to.block_loop = int(d), to.block_extent = extents[d];
+        }
+        if (s.outputs && s.loops[0].range() == Range::AnySlice)
+            part[size_t(dimension_to_slice(extents, s.outputs, in.ranks))] = true;
+        auto block = [&](size_t d, int rank) {
+            return part[d] ? block_of(extents[d], rank, in.ranks) : Block{0, extents[d]};
+        };
+        for (size_t d = 0; d < s.loops.size(); d++) {
+            Block own = block(d, in.rank);
             to.range[2 * d] = int32_t(own.begin), to.range[2 * d + 1] = int32_t(own.end);
-            if (range != Range::OwnBlock && range != Range::EachBlock) continue;
-            to.block_loop = int(d);
-            to.block_extent = extents[d];
-            to.first_block = range == Range::OwnBlock ? in.rank : 0;
-            to.last_block = range == Range::OwnBlock ? in.rank + 1 : in.ranks;
         }
         for (int r = 0; r < in.ranks; r++) {
             Box region;
-            if (to.block_loop >= 0) {
-                region.dims = 1;
-                region.lo[0] = r, region.hi[0] = r + 1;
-            } else {
-                region.dims = s.outputs;
-                for (int d = 0; d < s.outputs; d++) {
-                    bool part = d == slice || s.loops[size_t(d)].range() == Range::Slice;
-                    Block b = part ? block_of(extents[size_t(d)], r, in.ranks) : Block{0, extents[size_t(d)]};
-                    region.lo[d] = b.begin, region.hi[d] = b.end;
-                }
+            region.dims = s.outputs;
+            for (int d = 0; d < s.outputs; d++) {
+                Block b = block(size_t(d), r);
+                region.lo[d] = b.begin, region.hi[d] = b.end;
             }
             to.regions.push_back(region);
         }
@@ -235,126 +213,110 @@ private:
 
     void cut(const StageT &s, bool sums, bool to_peers, StageInstance &to) {
         int64_t most = INT64_MAX / 2;
+        bool loads = false;
+        for (auto &a : s.accesses) loads |= a->how == How::Read && a->from == From::Each;
         if (sums || (to.sends_results && !to_peers))
             most = s.kind == StageKind::Contract ? contraction_chunk_elements : chunk_elements;
-        if (messages_ && (sums || to.sends_results || !s.direct.empty())) {
+        if (messages_ && (loads || to.sends_results)) {
             int element = 1;
             for (auto &t : to.stores) element = std::max(element, in.buffers[size_t(t.buffer)].own.element);
             most = message_bytes / element;
         }
+        if (to.block_loop >= 0) most = 1;  // one block a call
         for (auto &region : to.regions) to.chunks.emplace_back(region, most);
     }
 
-    // The operand of peers is read where the stage stores: then only that region has to travel.
-    bool elementwise(const StageT &s, const StageInstance &to, int buffer) const {
-        auto &b = *p.buffers[size_t(buffer)];
-        if (s.kind != StageKind::Sweep || b.sliced >= 0 || int(b.extents.size()) != s.outputs) return false;
+    // Is of other ranks' memory the element read that the stage stores? Then only that region has to travel.
+    bool elementwise(const StageT &s, const StageAccessT &a) const {
+        if (p.buffers[size_t(a.buffer)]->sliced >= 0 || int(a.reach.size()) != s.outputs) return false;
         for (int d = 0; d < s.outputs; d++)
-            if (value(b.extents[size_t(d)]) != value(s.loops[size_t(d)].extent())) return false;
-        return to.block_loop < 0;
+            if (a.reach[size_t(d)] != d) return false;
+        return true;
     }
 
-    Transfer &transfer(const StageT &s, StageInstance &to, int buffer, int source) {
-        for (auto &t : to.transfers)
-            if (t.buffer == buffer && t.source == source) return t;
-        Transfer t;
-        t.buffer = buffer;
-        t.source = source;
-        t.chunked = elementwise(s, to, buffer);
-        t.views.resize(size_t(in.ranks));
-        t.offsets.resize(size_t(in.ranks));
-        for (auto &chunks : t.chunks) chunks.resize(size_t(in.ranks));
-        for (int q = 0; q < in.ranks && !t.chunked; q++) {
-            if (q == in.rank || !t.from(q)) continue;
-            t.offsets[size_t(q)] = in.arena_bytes;
-            in.arena_bytes += round_up(geometry_of(p, in, buffer, q).bytes());
+    // What is loaded from other ranks: counted, and on messages sent, in the order of accesses on every rank.
+    bool operands(const StageT &s, StageInstance &to) {
+        for (size_t i = 0; i < s.accesses.size(); i++) {
+            auto &a = *s.accesses[i];
+            if (a.how != How::Read || a.from == From::Own) continue;
+            if (a.from == From::Rank && a.rank >= in.ranks) {
+                return fail("stage " + stage_name(s) + " loads " + p.buffers[size_t(a.buffer)]->name + " from rank " +
+                            std::to_string(a.rank) + "; there are " + std::to_string(in.ranks) + " ranks");
+            }
+            Transfer t;
+            t.access = int(i);
+            t.buffer = a.buffer;
+            t.source = a.from == From::Rank ? a.rank : -1;
+            t.chunked = elementwise(s, a);
+            for (int q = 0; q < in.ranks; q++) {
+                if (!shared_ || q == in.rank || !t.from(q)) continue;
+                Geometry g = geometry_of(p, in, a.buffer, q);
+                int64_t n = t.chunked ? to.regions[size_t(in.rank)].elements() : g.elements();
+                to.bytes_loaded += uint64_t(n * g.element);
+            }
+            if (!messages_) continue;
+            t.views.resize(size_t(in.ranks));
+            t.offsets.resize(size_t(in.ranks));
+            for (auto &chunks : t.chunks) chunks.resize(size_t(in.ranks));
+            to.transfers.push_back(t);
         }
-        to.transfers.push_back(t);
-        return to.transfers.back();
+        return true;
     }
 
-    // A view of one load of one rank's buffer.
-    void *view(const StageT &s, StageInstance &to, int buffer, int rank, int source) {
+    // A view of what one access reads of one rank's buffer.
+    void *view(const StageT &s, StageInstance &to, int access, int rank) {
+        const int buffer = s.accesses[size_t(access)]->buffer;
         View &view = in.views.emplace_back();
         view.set_type(p.buffers[size_t(buffer)]->type);
         view.show(geometry_of(p, in, buffer, rank), nullptr);
-        if (rank == in.rank || !messages_) in.slots.push_back({&view, rank, buffer});
-        else transfer(s, to, buffer, source).views[size_t(rank)].push_back(&view);
+        if (rank == in.rank || !messages_) {
+            in.slots.push_back({&view, rank, buffer});
+            return &view.buffer;
+        }
+        for (auto &t : to.transfers)
+            if (t.access == access) t.views[size_t(rank)].push_back(&view);
         return &view.buffer;
     }
 
     // The arguments of one kernel call. turn: the rank whose addend a peer sum adds, -1 for a stage's own kernel.
-    bool kernel(const StageT &s, const KernelT &k, StageInstance &to, KernelCall &call, int turn) {
+    void kernel(const StageT &s, const KernelT &k, StageInstance &to, KernelCall &call, int turn) {
         call.kernel = k.id;
         for (size_t i = 0; i < 2 * s.loops.size(); i++) call.argv.push_back(&to.range[i]);
         if (turn >= 0) call.argv.push_back(turn == 0 ? &in.first : &in.first_of_others);
         for (int i : k.scalars) call.argv.push_back(&in.scalars[size_t(i)]);
-        for (auto &l : k.loads) {
-            switch (l.from()) {
-            case From::Own: call.argv.push_back(view(s, to, l.buffer(), in.rank, in.rank)); break;
-            case From::Sum: call.argv.push_back(&to.sums[size_t(l.rank())].chunk.buffer); break;
-            case From::Rank:
-                if (l.rank() >= in.ranks) {
-                    return fail("stage " + stage_name(s) + " loads " + p.buffers[size_t(l.buffer())]->name +
-                                " from rank " + std::to_string(l.rank()) + "; there are " +
-                                std::to_string(in.ranks) + " ranks");
-                }
-                if (messages_) transfer(s, to, l.buffer(), l.rank());  // the root sends, whoever it is
-                call.argv.push_back(view(s, to, l.buffer(), l.rank(), l.rank()));
-                break;
-            case From::Each:
-                if (messages_) transfer(s, to, l.buffer(), -1);  // on every rank in the order of the loads
-                if (turn >= 0) call.argv.push_back(view(s, to, l.buffer(), turn, -1));
-                for (int q = 0; turn < 0 && q < in.ranks; q++)
-                    call.argv.push_back(view(s, to, l.buffer(), q, -1));
-                break;
-            }
-            if (l.from() == From::Each || (l.from() == From::Rank && l.rank() != in.rank))
-                load(s, to, l, turn);
+        for (int i : k.loads) {
+            auto &a = *s.accesses[size_t(i)];
+            const bool own = a.from == From::Own || a.how == How::Update;  // a sum over ranks may load what is updated later
+            if (own) call.argv.push_back(view(s, to, i, in.rank));
+            if (!own && a.from == From::Rank) call.argv.push_back(view(s, to, i, a.rank));
+            for (int q = 0; !own && a.from == From::Each && q < in.ranks; q++)
+                if (turn < 0 || q == turn) call.argv.push_back(view(s, to, i, q));
         }
-        if (turn >= 0) return true;
+        for (int i : k.sums) call.argv.push_back(&to.sums[size_t(i)].chunk.buffer);
+        if (turn >= 0) return;
         for (auto &t : to.stores) call.argv.push_back(&t.view.buffer);
         for (auto &t : to.peer_stores) call.argv.push_back(&t.view.buffer);
-        return true;
     }
 
-    // Counts what is loaded from peers' memory.
-    void load(const StageT &s, StageInstance &to, const plan::Load &l, int turn) {
-        if (!shared_ || turn == in.rank) return;
-        for (int q = 0; q < in.ranks; q++) {
-            if (q == in.rank || (turn >= 0 && q != turn) || (l.from() == From::Rank && q != l.rank()))
-                continue;
-            Geometry g = geometry_of(p, in, l.buffer(), q);
-            int64_t n =
-                elementwise(s, to, l.buffer()) ? to.regions[size_t(in.rank)].elements() : g.elements();
-            to.bytes_loaded += uint64_t(n * g.element);
-        }
-    }
-
-    bool peer_sums(const StageT &s, StageInstance &to) {
-        for (auto &sum : s.sums) {
+    void peer_sums(const StageT &s, const StageKernelsT &kernels, StageInstance &to) {
+        for (auto &sum : kernels.sums) {
             auto &made = to.sums.emplace_back();
             made.element = plan::bytes_of(sum->type);
             made.chunk.set_type(sum->type);
-            made.offset = in.arena_bytes;
-            in.arena_bytes += round_up(uint64_t(to.chunks[size_t(in.rank)].largest() * made.element));
             made.calls.resize(size_t(in.ranks));
             for (int r = 0; r < in.ranks; r++) {
-                if (!kernel(s, *sum->kernel, to, made.calls[size_t(r)], r)) return false;
+                kernel(s, *sum->kernel, to, made.calls[size_t(r)], r);
                 made.calls[size_t(r)].argv.push_back(&made.chunk.buffer);
             }
         }
-        return true;
     }
 
-    bool count_bytes(StageInstance &to) {
-        if (!shared_) return true;
+    void count_bytes(StageInstance &to) {
         for (auto &t : to.stores)
-            if (t.all)
+            if (shared_ && t.all)
                 to.bytes_stored += uint64_t(to.regions[size_t(in.rank)].elements() *
                                             in.buffers[size_t(t.buffer)].own.element) *
                                    uint64_t(in.ranks - 1);
-        return true;
     }
 };
 

@@ -17,10 +17,9 @@ namespace stretto::runtime {
 
 struct BufferInstance {
     Geometry own;            // this rank's part
-    bool published = false;  // peers reach it: stored densely, in this rank's place number `place`
-    int place = -1;
-    uint64_t offset = 0;  // in the arena, for scratch buffers
-    int carried = -1;     // where among the operands that go with the enter, if it does
+    bool published = false;  // peers reach it: stored densely, where they know
+    uint64_t offset = 0;     // in the arena, for scratch buffers
+    int carried = -1;        // where among the operands that go with the enter, if it does
 };
 
 // One kernel call's arguments; they point into the instance, which fills in what changes.
@@ -52,7 +51,7 @@ struct PeerStoreInstance {
 // What ranks that exchange messages send before a stage can load it. Chunked: of each chunk the receiver computes, that
 // region; else all that the sender has.
 struct Transfer {
-    int buffer = 0;
+    int access = 0, buffer = 0;
     int source = -1;  // the rank it comes from; -1: from every rank
     bool chunked = false;
     std::vector<std::vector<View *>> views;  // by source: those that show what it sent
@@ -63,11 +62,9 @@ struct Transfer {
 
 struct StageInstance {
     const plan::StageT *plan = nullptr;
-    bool barrier = false;
-    bool two_phase = false;
+    bool barrier = false;  // a wait before it
     int outputs = 0;
-    int block_loop = -1;                  // the loop over blocks, if any
-    int first_block = 0, last_block = 1;  // one call each, at index `block` of the stores' buffers
+    int block_loop = -1;  // the loop that runs over the block that loop 0 counts, if any
     int64_t block_extent = 0;
     int32_t range[2 * max_dims] = {};  // lo, hi of each loop, as the kernels see them
     std::vector<Box> regions;          // by rank: what that rank stores
@@ -81,12 +78,9 @@ struct StageInstance {
     bool streamed = false;
     uint64_t bytes_loaded = 0, bytes_stored = 0;  // from and to peers' memory
 
-    // Pieces of its region that a rank computes one after the other. Block sums are one element each.
-    int64_t count(int rank) const { return block_loop < 0 ? chunks[size_t(rank)].count() : last_block - first_block; }
-    Box piece(int rank, int64_t i) const {
-        if (block_loop < 0) return chunks[size_t(rank)].at(i);
-        return regions[size_t(plan->loops[size_t(block_loop)].range() == plan::Range::OwnBlock ? rank : i)];
-    }
+    // Pieces of its region that a rank computes one after the other.
+    int64_t count(int rank) const { return chunks[size_t(rank)].count(); }
+    Box piece(int rank, int64_t i) const { return chunks[size_t(rank)].at(i); }
 };
 
 // On messages: what the first stage sends first goes with the enter, where that is little.
@@ -109,6 +103,8 @@ struct Instance {
     std::vector<Geometry> arguments;  // by argument
     std::vector<BufferInstance> buffers;
     std::vector<int> published;  // buffers, by place
+    std::vector<int> chosen;     // the plan's stages that a call executes, in order
+    std::vector<bool> waits;     // before each of them, and at the end
     std::deque<StageInstance> stages;
     bool leave = false;          // a barrier at the end
     uint64_t carried_bytes = 0;  // if not 0, operands go with the enter and no buffer is published
@@ -146,7 +142,14 @@ std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, vo
 Geometry dense_geometry(const plan::PlanT &plan, const Instance &instance, int buffer, int rank);
 Geometry geometry_of(const plan::PlanT &plan, const Instance &instance, int buffer, int rank);
 
-// Parts of prepare(). Which operands go with the enter, on shared memory (carry.cpp) and in its messages; then nobody reads
+// Parts of prepare() (order.cpp). Sets `chosen`: on messages every all-reduce is in two phases.
+void choose_stages(const plan::PlanT &plan, Instance &instance, bool messages);
+// Sets `waits`: of the plan's syncs those that are needed with these stages. False, with the error, if one is missing.
+bool find_waits(const plan::PlanT &plan, Instance &instance, std::string *error);
+// Finds places for scratch, once the stages are prepared. It is needed from the first stage that stores it to the last that
+// loads it; where peers reach it, until the next wait after that.
+void place_scratch(const plan::PlanT &plan, Instance &instance);
+// Which operands go with the enter, on shared memory (carry.cpp) and in its messages; then nobody reads
 // this rank's memory, and nobody waits at the end.
 void carry_operands(const plan::PlanT &plan, Instance &instance);
 void carry_messages(const plan::PlanT &plan, Instance &instance);

@@ -1,6 +1,5 @@
 #include "collectives/execute/kernel_error.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <mutex>
@@ -23,38 +22,8 @@ size_t end_of_digits(const std::string &text, size_t at) {
     return at;
 }
 
-// The end of a view's number at `at`: "0", or "1_2" for a view of one of several ranks; npos if there is none.
-size_t end_of_number(const std::string &text, size_t at) {
-    size_t end = end_of_digits(text, at);
-    if (end == at) return std::string::npos;
-    if (end < text.size() && text[end] == '_' && end_of_digits(text, end + 1) > end + 1)
-        end = end_of_digits(text, end + 1);
-    return end == text.size() || text[end] == ' ' ? end : std::string::npos;
-}
-
-bool name_buffer(const plan::BufferT &buffer, std::string *text) {
-    std::string spelled = buffer.name;
-    std::replace(spelled.begin(), spelled.end(), '.', '_');
-    for (const char *view : {"_in", "_of_rank"}) {
-        std::string before = "buffer " + spelled + view;
-        size_t at = text->find(before);
-        if (at == std::string::npos) continue;
-        size_t end = end_of_number(*text, at + before.size());
-        if (end == std::string::npos) continue;
-        text->replace(at, end - at, "buffer " + buffer.name);
-        const std::string dimension = " in dimension ";
-        if ((at = text->find(dimension)) == std::string::npos) return true;
-        at += dimension.size();
-        end = end_of_digits(*text, at);
-        const long innermost = long(buffer.extents.size()) - 1, d = atol(text->c_str() + at);
-        if (end > at && d <= innermost) text->replace(at, end - at, std::to_string(innermost - d));
-        return true;
-    }
-    return false;
-}
-
 void on_error(void *context, const char *text) {
-    if (keeping) kept = text ? text : "";
+    if (keeping) keep_kernel_error(text);
     else if (previous) previous(context, text);
 }
 
@@ -77,9 +46,23 @@ std::string take_kernel_error() {
     return text;
 }
 
-std::string in_program_terms(const plan::PlanT &plan, std::string text) {
-    for (auto &buffer : plan.buffers)
-        if (name_buffer(*buffer, &text)) break;
+void keep_kernel_error(const char *text) { kept = text ? text : ""; }
+
+std::string in_program_terms(const plan::PlanT &plan, const plan::StageT &stage, std::string text) {
+    const std::string load = "buffer load", dimension = " in dimension ";
+    size_t at = text.find(load);
+    if (at == std::string::npos) return text;
+    size_t end = end_of_digits(text, at + load.size());
+    const size_t access = size_t(atol(text.c_str() + at + load.size()));
+    if (end == at + load.size() || access >= stage.accesses.size()) return text;
+    if (text.compare(end, 1, "_") == 0) end = end_of_digits(text, end + 1);
+    auto &buffer = *plan.buffers[size_t(stage.accesses[access]->buffer)];
+    text.replace(at, end - at, "buffer " + buffer.name);
+    if ((at = text.find(dimension)) == std::string::npos) return text;
+    at += dimension.size();
+    end = end_of_digits(text, at);
+    const long innermost = long(buffer.extents.size()) - 1, d = atol(text.c_str() + at);
+    if (end > at && d <= innermost) text.replace(at, end - at, std::to_string(innermost - d));
     return text;
 }
 

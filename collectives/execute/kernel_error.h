@@ -16,8 +16,11 @@ public:
 // The text since the last call in this thread, "" if none.
 std::string take_kernel_error();
 
-// Halide's text in the terms of the program: it says "buffer x_in0" for x, as kernels have several views of it
-// (lower/kernel_body.cpp), and counts dimensions from the innermost.
-std::string in_program_terms(const plan::PlanT &plan, std::string text);
+// Keeps a text as a kernel's, for kernels that report to a runtime of their own (the JIT's).
+void keep_kernel_error(const char *text);
+
+// Halide's text in the terms of the program: it says "buffer load3" for what the stage's access 3 reads, or load3_1 for rank
+// 1's part of it (lower/kernel_body.cpp), and counts dimensions from the innermost.
+std::string in_program_terms(const plan::PlanT &plan, const plan::StageT &stage, std::string text);
 
 }  // namespace stretto::runtime

@@ -9,7 +9,7 @@ namespace {
 int call(Execution &x, const StageInstance &stage, const KernelCall &kernel) {
     int code = x.dispatch(kernel.kernel, const_cast<void **>(kernel.argv.data()));
     if (code == 0) return STRETTO_OK;
-    std::string said = in_program_terms(x.program.plan, take_kernel_error());
+    std::string said = in_program_terms(x.program.plan, *stage.plan, take_kernel_error());
     return fail(x, STRETTO_KERNEL,
                 "kernel " + std::to_string(kernel.kernel) + " of stage " + stage_name(*stage.plan) +
                     " returned " + std::to_string(code) + (said.empty() ? "" : ": " + said));
@@ -22,10 +22,10 @@ int fail(Execution &x, int status, const std::string &text) {
     return x.alone() ? set_error_text(status, full) : x.transport().fail(status, full.c_str());
 }
 
-int compute(Execution &x, StageInstance &stage, const Box &region, int block) {
+int compute(Execution &x, StageInstance &stage, const Box &region) {
     Instance &in = x.instance;
     if (stage.block_loop >= 0) {
-        Block b = block_of(stage.block_extent, block, in.ranks);
+        Block b = block_of(stage.block_extent, int(region.lo[0]), in.ranks);
         stage.range[2 * stage.block_loop] = int32_t(b.begin);
         stage.range[2 * stage.block_loop + 1] = int32_t(b.end);
     }
@@ -42,9 +42,7 @@ int compute(Execution &x, StageInstance &stage, const Box &region, int block) {
     }
     for (auto &store : stage.stores) {
         const Geometry &g = in.buffers[size_t(store.buffer)].own;
-        uint8_t *base = in.base(in.rank, store.buffer);
-        if (stage.block_loop >= 0) store.view.buffer.host = base + g.offset(region);
-        else store.view.crop(g, region, base);
+        store.view.crop(g, region, in.base(in.rank, store.buffer));
     }
     for (auto &store : stage.peer_stores)
         store.view.crop(in.buffers[size_t(store.buffer)].own, region, in.base(store.rank, store.buffer));

@@ -34,9 +34,8 @@ int run_on_messages(Execution &x, StageInstance &stage);
 // What the first stage sends goes with the enter, where that is little and ranks exchange messages. To be called before it.
 void carry_on_messages(Execution &x);
 
-// The kernels of one chunk: peer sums rank by rank where there are any, then the stage's own. `block`: which block sum, if
-// the stage makes those; `region` is then its one element.
-int compute(Execution &x, StageInstance &stage, const Box &region, int block);
+// The kernels of one chunk: peer sums rank by rank where there are any, then the stage's own.
+int compute(Execution &x, StageInstance &stage, const Box &region);
 
 // An error of this rank that the others must learn of. Returns the status.
 int fail(Execution &x, int status, const std::string &text);

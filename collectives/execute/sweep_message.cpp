@@ -138,7 +138,7 @@ private:
 
     int compute_chunk(int64_t c) {
         if (c >= stage_.count(in_.rank)) return STRETTO_OK;
-        return compute(x_, stage_, stage_.piece(in_.rank, c), stage_.block_loop < 0 ? 0 : stage_.first_block + int(c));
+        return compute(x_, stage_, stage_.piece(in_.rank, c));
     }
 
     void send_results(Flight &flight, const uint8_t *base, const Geometry &own, const Box &region) {

@@ -24,18 +24,11 @@ void store_to_peers(Execution &x, StageInstance &stage, const Box &region) {
 
 int run_on_windows(Execution &x, StageInstance &stage) {
     const Chunks &chunks = stage.chunks[size_t(x.instance.rank)];
-    if (stage.block_loop >= 0) {
-        for (int block = stage.first_block; block < stage.last_block; block++) {
-            const Box &region = stage.regions[size_t(block)];
-            if (int status = compute(x, stage, region, block)) return status;
-            store_to_peers(x, stage, region);
-        }
-    }
-    for (int64_t c = 0; stage.block_loop < 0 && c < chunks.count(); c++) {
+    for (int64_t c = 0; c < chunks.count(); c++) {
         if (c && !x.alone())
             if (int status = x.transport().poll()) return status;
         Box region = chunks.at(c);
-        if (int status = compute(x, stage, region, 0)) return status;
+        if (int status = compute(x, stage, region)) return status;
         store_to_peers(x, stage, region);
     }
     if (stage.streamed) finish_streamed();

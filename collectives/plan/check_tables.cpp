@@ -14,15 +14,15 @@ private:
         if (p.version != current_version)
             return fail("version", "version",
                         text("is %d, this runtime reads %d", p.version, current_version));
-        return name("name", p.name) && name("schedule", p.schedule, true) && name("target", p.target, true) &&
+        return name("name", p.name) && name("schedule", p.schedule, true) &&
                count("sizes", p.sizes.size(), max_entries) &&
                count("arguments", p.arguments.size(), max_entries) &&
                count("buffers", p.buffers.size(), max_entries) &&
                count("scalars", p.scalars.size(), max_entries) &&
                count("requires", p.requires_.size(), max_entries) &&
                count("stages", p.stages.size(), max_entries) &&
-               ((p.kernels >= 0 && p.kernels <= 1 << 20) ||
-                fail("limit", "kernels", text("is %d, legal are 0 to %d", p.kernels, 1 << 20)));
+               count("syncs", p.syncs.size(), max_entries) && count("choices", p.choices.size(), max_entries) &&
+               count("items", p.items.size(), max_entries);
     }
 
     bool sizes() {
@@ -120,12 +120,6 @@ private:
             if (!name(at(at("scalars", i), "name"), p.scalars[i]->name) ||
                 !known(at(at("scalars", i), "type"), p.scalars[i]->type))
                 return false;
-        if (p.scalars.empty() != (p.scalar_kernel == -1))
-            return fail("scalar", "scalar_kernel",
-                        text("is %d, the plan has %zu scalars", p.scalar_kernel, p.scalars.size()));
-        if (p.scalar_kernel != -1 &&
-            !index("kernel", "scalar_kernel", p.scalar_kernel, size_t(p.kernels), "kernels"))
-            return false;
         for (size_t i = 0; i < p.requires_.size(); i++) {
             auto &r = *p.requires_[i];
             std::string here = at("requires", i);

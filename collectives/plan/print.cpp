@@ -28,15 +28,15 @@ public:
     std::string run() {
         out = "plan " + p.name;
         if (!p.schedule.empty()) out += ", schedule " + p.schedule;
-        if (!p.target.empty()) out += ", target " + p.target;
-        out += ", version " + number(p.version) + ", " + number(p.kernels) + " kernels\n";
+        if (!p.cpu->target.empty()) out += ", target " + p.cpu->target;
+        out += ", version " + number(p.version) + ", " + number(p.cpu->kernels) + " kernels\n";
         for (auto &s : p.sizes) size(*s);
         for (auto &a : p.arguments) argument(*a);
         for (auto &b : p.buffers)
             if (b->argument < 0)
                 out += "scratch " + b->name + ": " + shape(b->type, b->extents) + storage(*b) + "\n";
         if (!p.scalars.empty()) {
-            out += "scalars, kernel " + number(p.scalar_kernel) + ": " +
+            out += "scalars, kernel " + number(p.cpu->scalar_kernel) + ": " +
                    join(p.scalars, [&](auto &s) { return lower(EnumNameType(s->type)) + " " + s->name; }) +
                    "\n";
         }
@@ -46,9 +46,15 @@ public:
                 out += ", shows " + join(r->arguments, [&](int a) { return p.arguments[size_t(a)]->name; });
             out += "\n";
         }
-        for (auto &s : p.stages) stage(*s);
-        if (p.leave_one_shot || p.leave_two_phase)
-            out += "\nbarrier at the end" + when(p.leave_one_shot, p.leave_two_phase) + "\n";
+        for (auto &item : p.items) {
+            if (item.kind() == ItemKind::Stage) stage("", item.index());
+            if (item.kind() == ItemKind::Sync)
+                out += "\nsync " + join(p.syncs[size_t(item.index())]->buffers, [&](int b) { return p.buffers[size_t(b)]->name; }) + "\n";
+            if (item.kind() == ItemKind::Choice) {
+                stage("in one shot, ", p.choices[size_t(item.index())].one_shot());
+                stage("or in two phases, ", p.choices[size_t(item.index())].two_phases());
+            }
+        }
         return out;
     }
 
@@ -68,15 +74,7 @@ private:
                "]";
     }
 
-    static std::string storage(const BufferT &b) {
-        return (b.sliced >= 0 ? ", sliced(" + number(b.sliced) + ")" : "") + (b.peers ? ", peers" : "");
-    }
-
-    // When the barrier is needed: always, unless the flags for the two ways of an all-reduce differ.
-    static std::string when(bool one_shot, bool two_phase) {
-        return one_shot && two_phase ? "" : one_shot ? " if one-shot"
-                                                     : " if two-phase";
-    }
+    static std::string storage(const BufferT &b) { return b.sliced >= 0 ? ", sliced(" + number(b.sliced) + ")" : ""; }
 
     void size(const SizeT &s) {
         out += "size " + s.name + ": ";
@@ -96,7 +94,7 @@ private:
         else if (a.layout == LayoutKind::Partial)
             out += std::string("partial(") + EnumNameReduceOp(a.op) + ")";
         else out += lower(EnumNameLayoutKind(a.layout));
-        out += std::string(p.buffers[size_t(a.buffer)]->peers ? ", peers" : "") + "\n";
+        out += "\n";
     }
 
     static std::string index(size_t d) {
@@ -105,52 +103,46 @@ private:
     }
 
     std::string loop(const Loop &l, size_t d, bool reduced) const {
-        static const char *const ranges[] = {"", "slice of ", "own block of ", "each block of "};
+        static const char *const ranges[] = {"", "slice of ", "any slice of ", "block of "};
         return index(d) + " in " + ranges[int(l.range())] + extent(l.extent()) + (reduced ? ", reduced" : "");
     }
 
-    std::string load(const Load &l) const {
-        if (l.from() == From::Sum) return "sum " + number(l.rank());
-        std::string s = p.buffers[size_t(l.buffer())]->name;
-        return l.from() == From::Each ? s + "@each" : l.from() == From::Rank ? s + "@" + number(l.rank())
-                                                                             : s;
+    // "g[i]@each": the element or the elements, and of which rank.
+    std::string access(const StageAccessT &a) const {
+        std::string s = p.buffers[size_t(a.buffer)]->name;
+        s += "[" + join(a.reach, [](int loop) { return loop < 0 ? "any" : index(size_t(loop)); }) + "]";
+        return s + (a.from == From::Each ? "@each" : a.from == From::Rank ? "@" + number(a.rank)
+                                                                          : "");
     }
 
-    std::string kernel(const KernelT &k) const {
-        std::string s = "kernel " + number(k.id);
+    std::string kernel(const KernelT &k, const StageT &s) const {
+        std::string text = "kernel " + number(k.id);
         if (!k.scalars.empty())
-            s += ", scalars " + join(k.scalars, [&](int i) { return p.scalars[size_t(i)]->name; });
-        if (!k.loads.empty()) s += ", loads " + join(k.loads, [&](const Load &l) { return load(l); });
-        return s;
+            text += ", scalars " + join(k.scalars, [&](int i) { return p.scalars[size_t(i)]->name; });
+        if (!k.loads.empty())
+            text += ", loads " + join(k.loads, [&](int i) { return p.buffers[size_t(s.accesses[size_t(i)]->buffer)]->name; });
+        if (!k.sums.empty()) text += ", sums " + join(k.sums, number);
+        return text;
     }
 
-    void stage(const StageT &s) {
+    void stage(const char *arm, int which) {
         static const char *const kinds[] = {"sweep", "block sum", "contraction", "fold"};
-        static const char *const carried[] = {"", ", all-reduce", ", one-shot all-reduce",
-                                              ", two-phase all-reduce"};
-        out += "\nstage " + join(s.names, [](const std::string &n) { return n; }) + ": " + kinds[int(s.kind)];
-        out += carried[int(s.collective)];
-        if (s.barrier_one_shot || s.barrier_two_phase)
-            out += ", barrier before" + when(s.barrier_one_shot, s.barrier_two_phase);
-        out += "\n";
+        static const char *const ways[] = {"reads ", "writes ", "updates "};
+        const StageT &s = *p.stages[size_t(which)];
+        out += "\nstage " + join(s.names, [](const std::string &n) { return n; }) + ": " + arm + kinds[int(s.kind)] + "\n";
         for (size_t d = 0; d < s.loops.size(); d++)
             out += "  " + loop(s.loops[d], d, int(d) >= s.outputs) + "\n";
-        for (size_t i = 0; i < s.sums.size(); i++) {
-            out += "  sum " + number(int64_t(i)) + ", " + lower(EnumNameType(s.sums[i]->type)) + ": ";
-            out += kernel(*s.sums[i]->kernel) + "\n";
+        for (auto &a : s.accesses) out += "  " + (ways[int(a->how)] + access(*a)) + "\n";
+        const StageKernelsT &k = *p.cpu->stages[size_t(which)];
+        for (size_t i = 0; i < k.sums.size(); i++) {
+            out += "  sum " + number(int64_t(i)) + ", " + lower(EnumNameType(k.sums[i]->type)) + ": ";
+            out += kernel(*k.sums[i]->kernel, s) + "\n";
         }
-        out += "  " + kernel(*s.kernel) + "\n";
-        for (auto &d : s.direct) {
-            out += "  " + number(d->ranks) + " ranks: " + kernel(*d->kernel) + "\n";
+        out += "  " + kernel(*k.kernel, s) + "\n";
+        for (auto &d : k.direct) {
+            out += "  " + number(d->ranks) + " ranks: " + kernel(*d->kernel, s) + "\n";
             if (d->to_peers) out += "    storing to peers: kernel " + number(d->to_peers->id) + "\n";
         }
-        out += "  stores " +
-               join(s.stores,
-                    [&](const Store &t) {
-                        return p.buffers[size_t(t.buffer())]->name + (t.to() == To::All ? "@all" : "") +
-                               (t.in_place() ? " in place" : "");
-                    }) +
-               "\n";
     }
 };
 

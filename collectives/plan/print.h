@@ -8,13 +8,14 @@
 
 namespace stretto::plan {
 
-// A paragraph a stage:
-//     stage gsum, avg, p1: sweep, barrier before
+// A paragraph an item:
+//     stage gsum, avg, p1: sweep
 //       i in slice of n
-//       sum 0, float32: kernel 1, loads g@each
-//       kernel 2, scalars lr, loads sum 0
-//       2 ranks: kernel 3, scalars lr, loads g@each
-//       stores p@all in place
+//       reads g[i]@each
+//       updates p[i]@each
+//       sum 0, float32: kernel 1, loads g
+//       kernel 2, scalars lr, sums 0
+//       2 ranks: kernel 3, scalars lr, loads g
 // Needs a plan that check() accepts.
 std::string print(const PlanT &plan);
 

@@ -96,7 +96,10 @@ protected:
 // The tables that stages refer to: sizes, arguments, buffers, scalars, requires.
 std::string check_tables(const PlanT &plan);
 
-// The stages, once the tables are sound.
+// The stages and their order, once the tables are sound.
 std::string check_stages(const PlanT &plan);
+
+// The CPU's section, once the stages are sound.
+std::string check_cpu(const PlanT &plan);
 
 }  // namespace stretto::plan

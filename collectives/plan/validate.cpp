@@ -18,7 +18,8 @@ bool aligned(const Plan &plan) {
             if (!sound(*tables->Get(flatbuffers::uoffset_t(i)))) return false;
         return true;
     };
-    return all(plan.arguments(), [](const Argument &a) { return aligned(a.extents()); }) &&
+    return aligned(plan.items()) && aligned(plan.choices()) &&
+           all(plan.arguments(), [](const Argument &a) { return aligned(a.extents()); }) &&
            all(plan.buffers(), [](const Buffer &b) { return aligned(b.extents()); }) &&
            all(plan.stages(), [](const Stage &s) { return aligned(s.loops()); });
 }
@@ -26,8 +27,9 @@ bool aligned(const Plan &plan) {
 }  // namespace
 
 std::string check(const PlanT &plan) {
-    std::string broken = check_tables(plan);
-    return broken.empty() ? check_stages(plan) : broken;
+    for (auto check : {check_tables, check_stages, check_cpu})
+        if (std::string broken = check(plan); !broken.empty()) return broken;
+    return "";
 }
 
 std::string validate(const uint8_t *bytes, uint64_t size, PlanT *plan) {

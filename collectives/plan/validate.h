@@ -7,7 +7,7 @@
 
 namespace stretto::plan {
 
-constexpr int current_version = 1;
+constexpr int current_version = 2;
 
 // What a plan may have at most. They bound what a damaged or hostile plan can make the runtime allocate.
 constexpr int max_dimensions = 8;
@@ -20,8 +20,8 @@ constexpr int max_text = 4096;     // bytes of any name or text
 // verification), identifier, version, checksum; then those of check(). `bytes` must be aligned to 8 bytes.
 std::string validate(const uint8_t *bytes, uint64_t size, PlanT *plan);
 
-// The rules for what the tables say: limit, text, enum, extent, size, argument, buffer, scalar, require, loop, kernel,
-// load, sum, direct, store, collective, order.
+// The rules for what the tables say: limit, text, enum, extent, size, argument, buffer, scalar, require, loop,
+// access, store, item, order; of the CPU's section kernel, load, sum, direct.
 std::string check(const PlanT &plan);
 
 // The number of bytes of one element.

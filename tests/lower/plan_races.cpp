@@ -29,17 +29,20 @@ constexpr int calls = 3;  // both parities, and one more
 struct Element {
     int stored_by = -1, stored_in = -1;
     int computed_in_call = -1, computed_by_stage = -1;  // the last that a stage stored
+    int computed_buffer = -1;                           // and of which buffer: those of scratch share memory
     int loaded_in = -1;
     unsigned loaded_by = 0;
 };
 
 struct Access {
-    int owner = 0, memory = 0;  // the rank whose memory, and which: a buffer, or operands by parity
-    Geometry geometry;          // of that memory
-    Box box;                    // within it
+    int owner = 0, memory = 0, buffer = 0;  // the rank whose memory, and which: an argument, scratch, or operands by parity
+    Geometry geometry;                      // of the buffer
+    Box box;                                // within it
+    size_t first = 0, step = 1;             // where in the memory its elements are
     bool stores = false, scratch = false;
     int stage = -1;  // -1: the caller
 };
+constexpr int arena = -1000001, published = -1000000;
 
 template <class F>
 void for_elements(const Geometry &g, Box box, F f) {
@@ -110,60 +113,59 @@ class Simulation {
 
     const Geometry &geometry(int rank, int buffer) const { return in_[size_t(rank)]->buffers[size_t(buffer)].own; }
 
-    // What a load of a buffer can read in a stage. Of an addend that element; of this rank's own memory any, since loads of
-    // the stored element itself are no loads of the plan but `in_place`.
-    Box loaded(const plan::StageT &s, int rank, int buffer, bool own, const Box &region, bool blocks) const {
-        auto &b = *p_.buffers[size_t(buffer)];
-        bool same = !own && !blocks && s.kind == plan::StageKind::Sweep && int(b.extents.size()) == s.outputs;
-        for (int d = 0; same && d < s.outputs; d++)
-            same = runtime::value_of(b.extents[size_t(d)], in_[0]->sizes, ranks_) ==
-                   runtime::value_of(s.loops[size_t(d)].extent(), in_[0]->sizes, ranks_);
-        return same ? region : geometry(rank, buffer).box();
+    // What an access can read in a stage: where it is at a loop's index what the loop runs over, else all that the owner has.
+    Box loaded(const runtime::StageInstance &s, const plan::StageAccessT &a, int owner, const Box &region) const {
+        Box box = geometry(owner, a.buffer).box();
+        for (int d = 0; d < box.dims; d++) {
+            const int loop = a.reach[size_t(d)];
+            if (loop < 0 || s.plan->loops[size_t(loop)].range() == plan::Range::Block) continue;
+            box.lo[d] = loop < s.outputs ? region.lo[loop] : s.range[2 * loop];
+            box.hi[d] = loop < s.outputs ? region.hi[loop] : s.range[2 * loop + 1];
+        }
+        return box;
+    }
+
+    // Where a buffer is: scratch by its place, since buffers share that.
+    void place(Access &a, int rank, int buffer) const {
+        const Instance &in = *in_[size_t(rank)];
+        a.buffer = buffer;
+        a.memory = buffer;
+        a.scratch = p_.buffers[size_t(buffer)]->argument < 0;
+        if (!a.scratch) return;
+        auto &b = in.buffers[size_t(buffer)];
+        a.memory = b.published ? published : arena;
+        a.first = size_t(b.offset);
+        a.step = size_t(b.own.element);
     }
 
     void stage(int rank, int number, int parity, std::vector<Access> &to) {
         Instance &in = *in_[size_t(rank)];
         const runtime::StageInstance &s = in.stages[size_t(number)];
         const Box &region = s.regions[size_t(rank)];
-        const bool blocks = s.block_loop >= 0;
-        auto load = [&](int owner, int buffer, bool own) {
-            Access a;
-            a.owner = owner;
-            a.geometry = geometry(owner, buffer);
-            a.box = loaded(*s.plan, owner, buffer, own, region, blocks);
-            a.stage = number;
-            a.scratch = p_.buffers[size_t(buffer)]->argument < 0;
-            const bool carried = in.buffers[size_t(buffer)].carried >= 0 && owner != rank;
-            a.memory = carried ? operands(parity, buffer) : buffer;
-            a.scratch &= !carried;
-            to.push_back(a);
-        };
-        auto loads = [&](const plan::KernelT &k) {
-            for (auto &l : k.loads) {
-                if (l.from() == plan::From::Own) load(rank, l.buffer(), true);
-                if (l.from() == plan::From::Rank) load(l.rank(), l.buffer(), false);
-                for (int q = 0; l.from() == plan::From::Each && q < ranks_; q++) load(q, l.buffer(), false);
+        auto access = [&](int owner, const plan::StageAccessT &a, bool stores) {
+            Access done;
+            done.owner = owner;
+            done.geometry = geometry(owner, a.buffer);
+            done.box = stores ? region : loaded(s, a, owner, region);
+            done.stage = number;
+            done.stores = stores;
+            place(done, owner, a.buffer);
+            if (in.buffers[size_t(a.buffer)].carried >= 0 && owner != rank) {
+                done.memory = operands(parity, a.buffer);
+                done.scratch = false;
             }
+            to.push_back(done);
         };
-        loads(*s.plan->kernel);
-        for (auto &sum : s.plan->sums) loads(*sum->kernel);
-        for (auto &direct : s.plan->direct)
-            if (direct->ranks == ranks_) loads(*direct->kernel);
-        for (auto &store : s.stores)
-            for (int q = 0; q < ranks_; q++) {
-                if (q != rank && !store.all) continue;
-                for (int block = s.first_block; block < s.last_block; block++) {
-                    Access a;
-                    a.owner = q;
-                    a.memory = store.buffer;
-                    a.geometry = geometry(q, store.buffer);
-                    a.box = blocks ? s.regions[size_t(block)] : region;
-                    a.stores = true;
-                    a.scratch = p_.buffers[size_t(store.buffer)]->argument < 0;
-                    a.stage = number;
-                    to.push_back(a);
-                }
-            }
+        for (auto &a : s.plan->accesses) {
+            if (a->how == plan::How::Write) continue;
+            if (a->how == plan::How::Update || a->from == plan::From::Own) access(rank, *a, false);
+            else if (a->from == plan::From::Rank) access(a->rank, *a, false);
+            else
+                for (int q = 0; q < ranks_; q++) access(q, *a, false);
+        }
+        for (auto &a : s.plan->accesses)
+            for (int q = 0; a->how != plan::How::Read && q < ranks_; q++)
+                if (q == rank || a->from == plan::From::Each) access(q, *a, true);
     }
 
     // A caller may do anything with its arguments between calls, and free the communicator after the last.
@@ -173,7 +175,7 @@ class Simulation {
             if (argument < 0 && !frees) continue;
             Access a;
             a.owner = rank;
-            a.memory = int(b);
+            place(a, rank, int(b));
             a.geometry = geometry(rank, int(b));
             a.box = a.geometry.box();
             a.stores = true;
@@ -198,6 +200,7 @@ class Simulation {
                 Access a;
                 a.owner = rank;
                 a.memory = operands(parity, int(b));
+                a.buffer = int(b);
                 a.geometry = geometry(rank, int(b));
                 a.box = a.geometry.box();
                 a.stores = true;
@@ -214,17 +217,17 @@ class Simulation {
     }
 
     std::string at(const Access &a, size_t element) const {
-        std::string name = a.memory >= 0 ? p_.buffers[size_t(a.memory)]->name : "operands";
+        const std::string &name = p_.buffers[size_t(a.buffer)]->name;
         return "element " + std::to_string(element) + " of " + name + " of rank " + std::to_string(a.owner);
     }
 
     std::string perform(int rank, int interval, const Access &a) {
         auto &elements = memory_[{a.owner, a.memory}];
-        elements.resize(std::max<size_t>(elements.size(), size_t(a.geometry.elements())));
+        elements.resize(std::max<size_t>(elements.size(), a.first + size_t(a.geometry.elements()) * a.step));
         std::string fault;
         const int call = call_of_interval_[interval];
         for_elements(a.geometry, a.box, [&](size_t i) {
-            Element &e = elements[i];
+            Element &e = elements[a.first + i * a.step];
             if (e.stored_in == interval && e.stored_by != rank)
                 fault = at(a, i) + ": rank " + std::to_string(rank) + (a.stores ? " stores" : " loads") + " in stage " +
                         std::to_string(a.stage) + " what rank " + std::to_string(e.stored_by) + " stores, without a wait";
@@ -235,10 +238,11 @@ class Simulation {
                 if (a.stage >= 0 && e.computed_in_call == call && e.computed_by_stage == a.stage)
                     fault = at(a, i) + ": stored twice by stage " + std::to_string(a.stage);
                 e.stored_by = rank, e.stored_in = interval;
-                if (a.stage >= 0) e.computed_in_call = call, e.computed_by_stage = a.stage;
+                if (a.stage >= 0) e.computed_in_call = call, e.computed_by_stage = a.stage, e.computed_buffer = a.buffer;
             } else {
-                if (a.scratch && e.computed_in_call != call)
-                    fault = at(a, i) + ": loaded by rank " + std::to_string(rank) + " before this call has stored it";
+                if (a.scratch && (e.computed_in_call != call || e.computed_buffer != a.buffer))
+                    fault = at(a, i) + ": loaded by rank " + std::to_string(rank) + " in stage " + std::to_string(a.stage) +
+                            ", where this call has not stored it, or another value since";
                 if (e.loaded_in != interval) e.loaded_in = interval, e.loaded_by = 0;
                 e.loaded_by |= 1u << rank;
             }
@@ -264,7 +268,7 @@ public:
     bool carries() const { return in_[0]->carried_bytes > 0; }
     bool two_phase() const {
         for (auto &s : in_[0]->stages)
-            if (s.two_phase) return true;
+            if (s.outputs && s.plan->loops[0].range() == plan::Range::AnySlice) return true;
         return false;
     }
     // For the test of the test: the waits of a call after the first, and leaving out number `which` of them on every rank.
@@ -297,11 +301,12 @@ public:
         return stored_everywhere();
     }
 
-    // What the last call's stages were to store is there, on every rank.
+    // What the last call's stages were to store to arguments is there, on every rank.
     std::string stored_everywhere() {
         for (int r = 0; r < ranks_; r++)
             for (auto &s : in_[size_t(r)]->stages)
                 for (auto &store : s.stores) {
+                    if (p_.buffers[size_t(store.buffer)]->argument < 0) continue;  // loads of scratch are checked themselves
                     const Geometry &g = geometry(r, store.buffer);
                     auto &elements = memory_[{r, store.buffer}];
                     for (size_t i = 0; i < size_t(g.elements()); i++)

@@ -138,7 +138,7 @@ TEST_CASE("a thousand steps over what is used twice") {
         });
         CHECK(to_string(p).size() < 20000);
         Lowering l = lower_to_stages(p.graph());
-        CHECK(l.stages.size() == 1);
+        CHECK(l.items.size() == 1);
     }
 }
 

@@ -1,7 +1,9 @@
 // Every lowering of the shared programs verifies; and each way of breaking one is caught by the rule that names it.
 #include "lower/verify.h"
 #include <doctest/doctest.h>
+#include <algorithm>
 #include "../programs.h"
+#include "lower/kernels.h"
 #include "lower/lower.h"
 
 using namespace stretto;
@@ -27,15 +29,43 @@ int buffer_named(const Lowering &l, const std::string &name) {
     throw Error("no buffer " + name);
 }
 
-StageStore &store_of(Lowering &l, const std::string &node) {
-    for (auto &s : l.stages)
-        for (auto &st : s.stores)
-            if (l.graph.at(st.node).name == node) return st;
+// The stage that computes a tensor, and its access that stores or reads one.
+Stage &stage_of(Lowering &l, const std::string &node) {
+    Stage *found = nullptr;
+    const NodeId id = l.graph.find(node)->id;
+    for_each_stage(l.items, [&](Stage &s) {
+        if (!found && std::count(s.nodes.begin(), s.nodes.end(), id)) found = &s;
+    });
+    REQUIRE(found);
+    return *found;
+}
+StageAccess &store_of(Lowering &l, const std::string &node) {
+    const NodeId id = l.graph.find(node)->id;
+    for (auto &a : stage_of(l, node).accesses)
+        if (a.written == id) return a;
     throw Error("no store of " + node);
 }
-
-Stage &stage_of(Lowering &l, const std::string &node) {
-    return l.stages[l.stage_of.at(l.graph.find(node)->id)];
+StageAccess &read_in(Stage &s, const Lowering &l, const std::string &node) {
+    for (auto &a : s.accesses)
+        if (a.read >= 0 && l.graph.at(a.read).name == node) return a;
+    throw Error("no read of " + node);
+}
+Binding &binding_of(Lowering &l, const std::string &node) {
+    const NodeId id = l.graph.find(node)->id;
+    for (auto &b : stage_of(l, node).body.bindings)
+        if (b.node == id) return b;
+    throw Error("no binding of " + node);
+}
+template <class T>
+T *first(Lowering &l) {
+    for (auto &item : l.items)
+        if (auto *x = std::get_if<T>(&item)) return x;
+    throw Error("no such item");
+}
+void drop_syncs(Lowering &l, bool last_too) {
+    for (size_t i = l.items.size(); i-- > 0;)
+        if (std::holds_alternative<Sync>(l.items[i]) && (last_too || i + 1 < l.items.size()))
+            l.items.erase(l.items.begin() + long(i));
 }
 
 // `broken` must be refused by `rule`.
@@ -62,45 +92,47 @@ TEST_CASE("lowerings of all programs and schedules verify") {
 TEST_CASE("mutated lowerings are caught") {
     SUBCASE("a stage is missing") {
         Lowering l = lowering("sgd", "default");
-        l.stages.pop_back();
+        l.items.erase(l.items.begin());
         caught(l, "once");
     }
     SUBCASE("a node is computed twice") {
         Lowering l = lowering("sgd", "default");
-        l.stages[1].nodes.insert(l.stages[1].nodes.begin(), l.stages[0].nodes[0]);
+        l.items.insert(l.items.begin(), l.items[0]);
+        caught(l, "once");
+    }
+    SUBCASE("a node is computed and bound nowhere") {
+        Lowering l = lowering("adam", "fused");
+        stage_of(l, "avg").nodes.pop_back();
         caught(l, "once");
     }
     SUBCASE("two nodes of a sweep change places") {
         Lowering l = lowering("adam", "fused");
-        std::swap(l.stages[0].nodes[1], l.stages[0].nodes[2]);
-        caught(l, "order");
-    }
-    SUBCASE("a gathered value is read inside of the sweep that gathers it") {
-        Lowering l = lowering("sgd", "split");
-        for (NodeId id : l.stages[1].nodes) l.stages[0].nodes.push_back(id);
-        for (NodeId id : l.stages[2].nodes) l.stages[0].nodes.push_back(id);
-        l.stages.resize(1);
+        auto &bindings = stage_of(l, "avg").body.bindings;
+        std::swap(bindings[1], bindings[2]);
         caught(l, "order");
     }
     SUBCASE("a value that another stage reads is not stored") {
         Lowering l = lowering("sgd", "default");
-        l.buffer_of.erase(l.graph.find("gsum")->id);
+        auto &arm = first<Choice>(l)->one_shot;
+        arm.body.stored.clear();
+        caught(l, "body");
+    }
+    SUBCASE("a value has no buffer") {
+        Lowering l = lowering("sgd", "split");
+        store_of(l, "gsum.rs").buffer = -1;
         caught(l, "stored");
     }
     SUBCASE("stages change places") {
-        Lowering l = lowering("sgd", "default");
-        std::swap(l.stages[0], l.stages[1]);
+        Lowering l = lowering("adam", "on_slices");
+        Stage &a = stage_of(l, "gsum.rs"), &b = stage_of(l, "avg");
+        std::swap(a, b);
         caught(l, "version");
     }
     SUBCASE("an argument is overwritten while its value at entry is needed") {
         Lowering l = lowering("exchange", "default");
         // The copies at the end go; the values are stored straight into the arguments.
-        NodeId p1 = l.graph.find("p1")->id, q1 = l.graph.find("q1")->id;
-        for (auto &s : l.stages)
-            for (auto &st : s.stores) {
-                if (st.node == p1) st.buffer = l.buffer_of[p1] = buffer_named(l, "p");
-                if (st.node == q1) st.buffer = l.buffer_of[q1] = buffer_named(l, "q");
-            }
+        store_of(l, "p1").buffer = buffer_named(l, "p");
+        store_of(l, "q1").buffer = buffer_named(l, "q");
         CHECK(verify(l) != "");
     }
     SUBCASE("two values share a buffer") {
@@ -110,29 +142,37 @@ TEST_CASE("mutated lowerings are caught") {
     }
     SUBCASE("the gather does not reach the other ranks") {
         Lowering l = lowering("adam", "fused");
-        store_of(l, "p1.ag").all = false;
+        store_of(l, "p1.ag").from = plan::From::Own;
         caught(l, "shape");
     }
     SUBCASE("every rank stores everything to every rank") {
         Lowering l = lowering("sgd", "fused");
-        Stage &s = stage_of(l, "p1.ag");
-        s.slice = -1;
-        s.ranges[0] = plan::Range::Whole;
+        stage_of(l, "p1.ag").loops[0].range = plan::Range::Whole;
         caught(l, "owner");
     }
     SUBCASE("in place is not declared") {
         Lowering l = lowering("adam", "fused");
-        store_of(l, "m1").in_place = false;
+        Stage &s = stage_of(l, "m1");
+        StageAccess write = store_of(l, "m1");
+        for (size_t k = 0; k < s.accesses.size(); k++) {
+            if (s.accesses[k].written != write.written) continue;
+            for (auto &stored : s.body.stored)
+                if (stored.access == int(k)) stored.access = int(s.accesses.size());
+            s.accesses[k].written = -1;
+        }
+        write.read = -1;
+        s.accesses.push_back(write);
         caught(l, "in place");
     }
     SUBCASE("in place is declared where nothing is read") {
         Lowering l = lowering("sgd", "default");
-        store_of(l, "gsum").in_place = true;
+        for (Stage *arm : {&first<Choice>(l)->one_shot, &first<Choice>(l)->two_phases})
+            arm->accesses.back().read = l.graph.find("p")->id;
         caught(l, "in place");
     }
     SUBCASE("a whole vector goes where a slice belongs") {
         Lowering l = lowering("adam", "fused");
-        l.buffers[buffer_named(l, "m")].sliced = -1;
+        l.buffers[size_t(buffer_named(l, "m"))].sliced = -1;
         caught(l, "shape");
     }
     SUBCASE("an input is written") {
@@ -140,47 +180,144 @@ TEST_CASE("mutated lowerings are caught") {
         l.graph.arguments[1].access = Access::Input;
         caught(l, "input");
     }
-    SUBCASE("a buffer that peers load is not marked") {
-        Lowering l = lowering("sgd", "fused");
-        l.buffers[buffer_named(l, "g")].peers = false;
-        caught(l, "peers");
-    }
-    SUBCASE("the barrier after a two-phase all-reduce is gone") {
+    SUBCASE("the sync after a two-phase all-reduce is gone") {
         Lowering l = lowering("sgd", "default");
-        for (auto &s : l.stages) s.barrier_two_phase = false;
+        drop_syncs(l, false);
         caught(l, "barrier");
     }
-    SUBCASE("the barrier after a gather is gone") {
+    SUBCASE("the sync after a gather is gone") {
         Lowering l = lowering("sgd", "split");
-        for (auto &s : l.stages) s.barrier_one_shot = s.barrier_two_phase = false;
+        drop_syncs(l, false);
         caught(l, "barrier");
     }
-    SUBCASE("no barrier at the end, after peers loaded the gradient") {
+    SUBCASE("a sync orders another buffer than the one that clashes") {
+        Lowering l = lowering("sgd", "split");
+        first<Sync>(l)->buffers = {buffer_named(l, "g")};
+        caught(l, "barrier");
+    }
+    SUBCASE("no sync at the end, after peers loaded the gradient") {
         Lowering l = lowering("sgd", "fused");
-        l.leave_one_shot = false;
+        drop_syncs(l, true);
         caught(l, "leave");
     }
     SUBCASE("a result is not stored") {
         Lowering l = lowering("adam", "fused");
-        auto &stores = l.stages[0].stores;
-        for (size_t i = 0; i < stores.size(); i++)
-            if (l.graph.at(stores[i].node).name == "v1") stores.erase(stores.begin() + long(i--));
+        Stage &s = stage_of(l, "v1");
+        StageAccess &a = store_of(l, "v1");
+        const int k = int(&a - s.accesses.data());
+        for (size_t i = 0; i < s.body.stored.size(); i++)
+            if (s.body.stored[i].access == k) s.body.stored.erase(s.body.stored.begin() + long(i--));
+        a.written = -1;
         caught(l, "result");
     }
     SUBCASE("peers push into what another element's computation reads") {
         Lowering l = lowering("neighbour", "on_slices");
-        // Fuse by hand what the verb refuses: p is read at i - 1 and pushed to every rank in one sweep.
-        Stage &last = l.stages.back();
-        CHECK(last.nodes.size() >= 1);
-        NodeId p1 = l.graph.find("p1")->id;
+        // By hand what the verb fuse refuses: p is read at i - 1 and pushed to every rank in one sweep.
         Stage &s = stage_of(l, "p1");
-        NodeId gather = l.graph.find("p1.ag")->id;
-        s.nodes.push_back(gather);
-        s.stores.clear();
-        s.stores.push_back({gather, buffer_named(l, "p"), true, false});
-        l.buffer_of[gather] = buffer_named(l, "p");
-        l.buffers[buffer_named(l, "p")].peers = true;
-        (void)p1;
+        StageAccess push = store_of(l, "p1");
+        push.buffer = buffer_named(l, "p");
+        push.from = plan::From::Each;
+        store_of(l, "p1") = push;
         caught(l, "race");
+        (void)s;
     }
+    // ---- accesses and bodies
+    SUBCASE("an access says less than the body reads") {
+        Lowering l = lowering("neighbour", "default");
+        read_in(stage_of(l, "p1"), l, "p").reach = {0};
+        caught(l, "region");
+    }
+    SUBCASE("an access of no read") {
+        Lowering l = lowering("sgd", "default");
+        Stage &s = stage_of(l, "p1");
+        s.accesses.push_back(read_in(s, l, "gsum"));
+        caught(l, "region");
+    }
+    SUBCASE("the gradient is loaded from the own rank only") {
+        Lowering l = lowering("sgd", "fused");
+        read_in(stage_of(l, "p1"), l, "g").from = plan::From::Own;
+        caught(l, "region");
+    }
+    SUBCASE("a slice is read as if it were whole") {
+        Lowering l = lowering("adam", "on_slices");
+        Stage &s = stage_of(l, "avg");
+        for (auto &loop : s.loops) loop.range = plan::Range::Whole;
+        caught(l, "slice");
+    }
+    SUBCASE("a sum over ranks is missing in a body") {
+        Lowering l = lowering("sgd", "fused");
+        for (auto &b : stage_of(l, "p1").body.bindings) b.over = Binding::Nothing;
+        caught(l, "region");  // its load is of every rank still
+    }
+    SUBCASE("a contraction is missing in a body") {
+        Lowering l = lowering("row_parallel", "default");
+        binding_of(l, "y").over = Binding::Nothing;
+        caught(l, "body");
+    }
+    SUBCASE("a sum is a maximum") {
+        Lowering l = lowering("sgd", "fused");
+        binding_of(l, "gsum.rs").op = Max;
+        caught(l, "body");
+    }
+    SUBCASE("a value is computed otherwise") {
+        Lowering l = lowering("adam", "fused");
+        Binding &b = binding_of(l, "avg");
+        b.value = b.value + 1.0f;
+        caught(l, "body");
+    }
+    SUBCASE("a body has another plan scalar") {
+        Lowering l = lowering("adam", "fused");
+        auto &scalars = stage_of(l, "avg").body.scalars;
+        std::swap(scalars[0], scalars[1]);
+        caught(l, "body");
+    }
+    SUBCASE("another value is stored than the access says") {
+        Lowering l = lowering("adam", "fused");
+        auto &stored = stage_of(l, "m1").body.stored;
+        std::swap(stored[0].binding, stored[1].binding);
+        caught(l, "body");
+    }
+    // ---- choices
+    SUBCASE("both arms of a choice store to the own rank") {
+        Lowering l = lowering("sgd", "default");
+        first<Choice>(l)->two_phases.accesses.back().from = plan::From::Own;
+        caught(l, "shape");
+    }
+    SUBCASE("an arm in one shot stores to every rank") {
+        Lowering l = lowering("sgd", "default");
+        first<Choice>(l)->one_shot.accesses.back().from = plan::From::Each;
+        caught(l, "owner");
+    }
+    SUBCASE("an arm computes another tensor") {
+        Lowering l = lowering("sgd", "default");
+        first<Choice>(l)->two_phases = stage_of(l, "p1");
+        CHECK(verify(l) != "");
+    }
+}
+
+TEST_CASE("kernels are shared by equal bodies only") {
+    const Lowering good = lowering("adam", "fused");
+    auto with = [&](const std::function<void(Stage &)> &change) {
+        Lowering l = good;
+        Stage other = stage_of(l, "avg");
+        change(other);
+        return equal_bodies(l, stage_of(l, "avg"), other);
+    };
+    CHECK(with([](Stage &) {}));
+    CHECK(with([](Stage &s) { s.loops[0].extent = Dim{Dim::Constant, 7}; }));
+    CHECK(!with([](Stage &s) { s.loops.push_back(s.loops[0]); }));
+    CHECK(!with([](Stage &s) { s.outputs = 0; }));
+    CHECK(!with([](Stage &s) { s.vectorize = 4; }));
+    CHECK(!with([](Stage &s) { s.kind = plan::StageKind::Fold; }));
+    CHECK(!with([](Stage &s) { s.accesses[0].from = plan::From::Own; }));
+    CHECK(!with([](Stage &s) { s.accesses[0].reach = {any_element}; }));
+    CHECK(!with([](Stage &s) { s.accesses.back().read = -1; }));
+    CHECK(!with([](Stage &s) { s.body.stored.pop_back(); }));
+    CHECK(!with([](Stage &s) { s.body.bindings[0].op = Max; }));
+    CHECK(!with([](Stage &s) { s.body.bindings[0].over = Binding::Nothing; }));
+    CHECK(!with([](Stage &s) { s.body.bindings[1].value = s.body.bindings[1].value * 1.0000001f; }));
+    CHECK(!with([](Stage &s) { std::swap(s.body.bindings[1], s.body.bindings[2]); }));
+    // The number of ranks may be a constant of the kernel; which other scalar it is does not matter.
+    CHECK(!with([&](Stage &s) { s.body.scalars[0] = s.body.scalars[1]; }));
+    CHECK(with([&](Stage &s) { s.body.scalars[1] = s.body.scalars[2]; }));
 }

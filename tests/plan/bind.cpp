@@ -43,7 +43,7 @@ struct Matrices {
 };
 
 std::string matrix_error(const std::function<void(Matrices &)> &spoil) {
-    Packed program(all_reduce(2, plan::Collective::Auto));
+    Packed program(all_reduce(2, Carried::Auto));
     std::string text;
     on_ranks(World::Threads, 1, [&](stretto_comm_t *comm) {
         Matrices a;
@@ -205,9 +205,10 @@ TEST_CASE("null data is fine where there is none") {
 }
 
 TEST_CASE("a number of ranks that the plan has no kernel for") {
-    plan::PlanT p = all_reduce(1, plan::Collective::OneShot);
-    p.stages[0]->sums.clear();
-    p.stages[0]->kernel->loads = {plan::Load(0, plan::From::Each, 0)};
+    plan::PlanT p = all_reduce(1, Carried::OneShot);
+    p.cpu->stages[0]->sums.clear();
+    p.cpu->stages[0]->kernel->sums.clear();
+    p.cpu->stages[0]->kernel->loads = {0};
     Packed program(p);
     on_ranks(World::Threads, 3, [&](stretto_comm_t *comm) {
         float g = 1, out = 0;

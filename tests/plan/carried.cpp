@@ -57,7 +57,7 @@ struct Operands {
 }  // namespace
 
 TEST_CASE("operands may change once the call has returned") {
-    Packed one_shot(all_reduce(1, plan::Collective::OneShot)), scatter(reduce_scatter(1, 0));
+    Packed one_shot(all_reduce(1, Carried::OneShot)), scatter(reduce_scatter(1, 0));
     for (int ranks : {2, 3, 4, 5, 8})
         // In the signal line up to 12 floats, beside it up to `most`.
         for (int64_t n : {int64_t(1), int64_t(12), int64_t(13), int64_t(100), most, most + 1}) {
@@ -110,7 +110,7 @@ std::vector<uint64_t> with_enter(const plan::PlanT &plan, std::vector<void *> ar
 
 TEST_CASE("on messages small operands go with the enter, each peer's own, and may change once the call has returned") {
     constexpr int64_t most_floats = runtime::carried_message_bytes / int64_t(sizeof(float));
-    Packed sum(all_reduce(1, plan::Collective::TwoPhase)), scatter(reduce_scatter(1, 0)), gather(all_gather(1, 0));
+    Packed sum(all_reduce(1, Carried::TwoPhases)), scatter(reduce_scatter(1, 0)), gather(all_gather(1, 0));
     for (int ranks : {2, 3, 4, 5, 8})
         for (int64_t n : {int64_t(1), int64_t(ranks - 1), int64_t(100), ranks * most_floats - 1, ranks * most_floats,
                           ranks * most_floats + 1, ranks * most_floats + ranks}) {
@@ -135,7 +135,7 @@ TEST_CASE("on messages small operands go with the enter, each peer's own, and ma
     std::vector<float> memory(size_t(4 * most_floats));
     auto bytes_of = [&](int64_t n) {
         View vg(memory.data(), {n}), vout(memory.data() + 2 * most_floats, {n});
-        return with_enter(all_reduce(1, plan::Collective::TwoPhase), {vg.get(), vout.get()}, 2);
+        return with_enter(all_reduce(1, Carried::TwoPhases), {vg.get(), vout.get()}, 2);
     };
     const auto limit = uint64_t(runtime::carried_message_bytes);
     CHECK(bytes_of(1) == std::vector<uint64_t>{0, 4});
@@ -145,7 +145,7 @@ TEST_CASE("on messages small operands go with the enter, each peer's own, and ma
 }
 
 TEST_CASE("a call on a broken communicator sends nothing, and counts nothing") {
-    Packed sum(all_reduce(1, plan::Collective::TwoPhase));
+    Packed sum(all_reduce(1, Carried::TwoPhases));
     on_ranks(World::Messages, 2, [&](stretto_comm_t *comm) {
         Floats g(100, 1), out(100);
         View vg(g.data(), {100}), vout(out.data(), {100});
@@ -175,7 +175,7 @@ int dispatch_late(int kernel, void **argv) {
 }  // namespace
 
 TEST_CASE("a call on a broken communicator leaves alone what a peer still reads") {
-    Packed program(all_reduce(1, plan::Collective::OneShot));
+    Packed program(all_reduce(1, Carried::OneShot));
     on_ranks(World::Threads, 3, [&](stretto_comm_t *comm) {
         const int rank = stretto_comm_rank(comm);
         Floats g(5, float(rank + 1)), out(5);

@@ -6,11 +6,10 @@
 
 using namespace stretto;
 using namespace stretto::test;
-using plan::Collective;
 
 namespace {
 
-void check_all_reduce(World world, int ranks, Collective how, int64_t n) {
+void check_all_reduce(World world, int ranks, Carried how, int64_t n) {
     Packed program(all_reduce(1, how));
     on_ranks(world, ranks, [&](stretto_comm_t *comm) {
         int rank = stretto_comm_rank(comm);
@@ -33,8 +32,8 @@ void check_all_reduce(World world, int ranks, Collective how, int64_t n) {
 
 // A matrix of B rows of H, at a row stride of `pitch` elements.
 void check_2d(World world, int ranks, int d, int64_t B, int64_t H, int64_t pitch) {
-    Packed all(all_reduce(2, Collective::Auto)), one(all_reduce(2, Collective::OneShot)),
-        two(all_reduce(2, Collective::TwoPhase));
+    Packed all(all_reduce(2, Carried::Auto)), one(all_reduce(2, Carried::OneShot)),
+        two(all_reduce(2, Carried::TwoPhases));
     Packed scatter(reduce_scatter(2, d)), gather(all_gather(2, d));
     on_ranks(world, ranks, [&](stretto_comm_t *comm) {
         int rank = stretto_comm_rank(comm);
@@ -119,7 +118,7 @@ void check_whole_sum(World world, int ranks, int64_t n) {
 TEST_CASE("all-reduce gives every rank the sum in rank order") {
     for (World world : {World::Threads, World::Messages})
         for (int ranks : all_ranks)
-            for (Collective how : {Collective::Auto, Collective::OneShot, Collective::TwoPhase})
+            for (Carried how : {Carried::Auto, Carried::OneShot, Carried::TwoPhases})
                 for (int64_t n : lengths(ranks)) {
                     CAPTURE(int(world));
                     CAPTURE(ranks);
@@ -162,7 +161,7 @@ TEST_CASE("a load of all of each rank's buffer") {
 TEST_CASE("messages carry 2 (P - 1) / P n elements a rank for an all-reduce") {
     for (int ranks : {2, 4, 5}) {
         const int64_t n = 1000 * ranks;
-        Packed program(all_reduce(1, Collective::Auto));
+        Packed program(all_reduce(1, Carried::Auto));
         on_ranks(World::Messages, ranks, [&](stretto_comm_t *comm) {
             std::vector<float> g(size_t(n), 1), out(size_t(n), 0);
             View vg(g.data(), {n}), vout(out.data(), {n});
@@ -178,7 +177,7 @@ TEST_CASE("messages carry 2 (P - 1) / P n elements a rank for an all-reduce") {
 TEST_CASE("threads count what is loaded from and stored to peers") {
     for (int ranks : {1, 2, 3}) {
         const int64_t n = 30000;
-        Packed program(all_reduce(1, Collective::TwoPhase));
+        Packed program(all_reduce(1, Carried::TwoPhases));
         on_ranks(World::Threads, ranks, [&](stretto_comm_t *comm) {
             std::vector<float> g(size_t(n), 1), out(size_t(n), 0);
             View vg(g.data(), {n}), vout(out.data(), {n});

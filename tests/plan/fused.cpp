@@ -152,8 +152,8 @@ TEST_CASE("a kernel that fails is named, on every rank") {
     for (World world : {World::Threads, World::Messages})
         for (int ranks : {1, 2, 3}) {
             plan::PlanT broken = fused_momentum();
-            broken.stages[0]->kernel->id = failing;
-            broken.stages[0]->direct.clear();
+            broken.cpu->stages[0]->kernel->id = failing;
+            broken.cpu->stages[0]->direct.clear();
             Packed program(broken);
             std::atomic<int> named{0};
             on_ranks(world, ranks, [&](stretto_comm_t *comm) {

@@ -13,7 +13,7 @@ using namespace stretto::test;
 namespace {
 
 std::vector<std::vector<uint8_t>> plans() {
-    return {plan::pack(fused_momentum()), plan::pack(all_reduce(2, plan::Collective::Auto)),
+    return {plan::pack(fused_momentum()), plan::pack(all_reduce(2, Carried::Auto)),
             plan::pack(block_sums(true))};
 }
 
@@ -80,8 +80,8 @@ TEST_CASE("truncated, empty, foreign") {
     memcpy(bytes.data() + 4, "ELF!", 4);
     CHECK(validate(bytes) == "identifier: the bytes do not begin as a plan does (STRT)");
     plan::PlanT next = fused_momentum();
-    next.version = 2;
-    CHECK(validate(plan::pack(next)) == "version: the plan is of version 2, this runtime reads 1");
+    next.version = plan::current_version + 1;
+    CHECK(validate(plan::pack(next)) == "version: the plan is of version 3, this runtime reads 2");
 }
 
 TEST_CASE("a plan that cannot be loaded is an error of the call, on every rank") {

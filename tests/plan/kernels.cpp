@@ -139,17 +139,19 @@ int scalars(void **argv) {
 
 int sum_of_block(void **argv) {
     Arguments a(argv);
-    Range r[1];
-    ranges<1>(a, r);
+    Range r[2];
+    ranges<2>(a, r);
     At x = a.view(), out = a.view();
     float sum = 0;
-    loop<1>(r, [&](const int64_t *i) { sum += x(i); });
-    out(nullptr) = sum;
+    loop<1>(r + 1, [&](const int64_t *i) { sum += x(i); });
+    out(&r[0].lo) = sum;
     return a.error;
 }
 
 int fold_all(void **argv) {
     Arguments a(argv);
+    Range r[1];
+    ranges<1>(a, r);
     At b = a.view(), out = a.view();
     float sum = 0;
     for (int64_t k = 0; k < b.b->dim[0].extent; k++) sum += b(&k);

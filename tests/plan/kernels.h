@@ -22,7 +22,7 @@ enum Kernel {
     momentum_2_ranks,
     // rate = lr / 2 ; ok = lr > 0 ; n, ranks and rank are passed on as they came
     momentum_scalars,
-    // out() = sum of x(lo..hi), in order, from 0
+    // out(block) = sum of x(lo..hi), in order, from 0
     block_sum,
     // out() = b(0) + b(1) + ...
     fold,

@@ -17,7 +17,6 @@ struct Tensor {
     Access access;
     LayoutKind layout;
     int sliced;
-    bool peers;
 };
 
 // A plan of float tensors that all have the sizes n, or B and H, taken from the first one that has them whole; else
@@ -25,7 +24,8 @@ struct Tensor {
 PlanT with_tensors(const char *name, int dims, const std::vector<Tensor> &tensors) {
     PlanT p;
     p.name = name;
-    p.kernels = kernel_count;
+    p.cpu = std::make_unique<CpuT>();
+    p.cpu->kernels = kernel_count;
     std::vector<Extent> extents;
     for (int d = 0; d < dims; d++) {
         extents.push_back(size(d));
@@ -52,7 +52,6 @@ PlanT with_tensors(const char *name, int dims, const std::vector<Tensor> &tensor
         b->extents = extents;
         b->sliced = a->sliced;
         b->argument = int(i);
-        b->peers = tensors[i].peers;
         p.arguments.push_back(std::move(a));
         p.buffers.push_back(std::move(b));
     }
@@ -67,36 +66,66 @@ PlanT with_tensors(const char *name, int dims, const std::vector<Tensor> &tensor
     return p;
 }
 
-std::unique_ptr<KernelT> kernel(int id, std::vector<Load> loads, std::vector<int> scalars = {}) {
+std::unique_ptr<KernelT> kernel(int id, std::vector<int> loads, std::vector<int> sums = {}, std::vector<int> scalars = {}) {
     auto k = std::make_unique<KernelT>();
     k->id = id;
     k->loads = std::move(loads);
-    k->scalars.assign(scalars.begin(), scalars.end());
+    k->sums = std::move(sums);
+    k->scalars = std::move(scalars);
     return k;
 }
 
-void add_sum(StageT &s, int id, int buffer) {
-    auto sum = std::make_unique<PeerSumT>();
-    sum->kernel = kernel(id, {Load(buffer, From::Each, 0)});
-    sum->type = Type::Float32;
-    s.sums.push_back(std::move(sum));
+// A stage with its kernels, of which the plan gets both.
+struct Made {
+    StageT stage;
+    StageKernelsT kernels;
+
+    Made(const char *name, int dims, Range cut_range, int cut) {
+        stage.names = {name};
+        stage.outputs = dims;
+        for (int d = 0; d < dims; d++)
+            stage.loops.push_back(Loop(size(d), cut_range == Range::AnySlice || d == cut ? cut_range : Range::Whole));
+    }
+    void access(int buffer, From from, How how, std::vector<int> reach, int rank = 0) {
+        auto a = std::make_unique<StageAccessT>();
+        a->buffer = buffer;
+        a->from = from;
+        a->how = how;
+        a->reach = std::move(reach);
+        a->rank = rank;
+        stage.accesses.push_back(std::move(a));
+    }
+    // Of access 0.
+    void add_sum(int id) {
+        auto sum = std::make_unique<PeerSumT>();
+        sum->kernel = kernel(id, {0});
+        sum->type = Type::Float32;
+        kernels.sums.push_back(std::move(sum));
+    }
+    void add_direct(int ranks, int id, std::vector<int> scalars = {}) {
+        auto d = std::make_unique<DirectT>();
+        d->ranks = ranks;
+        d->kernel = kernel(id, {0}, {}, std::move(scalars));
+        kernels.direct.push_back(std::move(d));
+    }
+};
+
+// The number of the stage.
+int add_stage(PlanT &p, const Made &made) {
+    p.stages.push_back(std::make_unique<StageT>(made.stage));
+    p.cpu->stages.push_back(std::make_unique<StageKernelsT>(made.kernels));
+    return int(p.stages.size()) - 1;
 }
 
-void add_direct(StageT &s, int ranks, int id, int buffer, std::vector<int> scalars = {}) {
-    auto d = std::make_unique<DirectT>();
-    d->ranks = ranks;
-    d->kernel = kernel(id, {Load(buffer, From::Each, 0)}, scalars);
-    s.direct.push_back(std::move(d));
+void add_item(PlanT &p, const Made &made) { p.items.push_back(Item(ItemKind::Stage, add_stage(p, made))); }
+
+void add_sync(PlanT &p, std::vector<int> buffers) {
+    p.items.push_back(Item(ItemKind::Sync, int(p.syncs.size())));
+    p.syncs.push_back(std::make_unique<SyncT>());
+    p.syncs.back()->buffers = std::move(buffers);
 }
 
-std::unique_ptr<StageT> stage(const char *name, int dims, int sliced) {
-    auto s = std::make_unique<StageT>();
-    s->names = {name};
-    s->outputs = dims;
-    for (int d = 0; d < dims; d++)
-        s->loops.push_back(Loop(size(d), d == sliced ? Range::Slice : Range::Whole));
-    return s;
-}
+std::vector<int> own_element(int dims) { return dims == 1 ? std::vector<int>{0} : std::vector<int>{0, 1}; }
 
 // 0-d tensor `total` as the last argument, and `stage` that stores it.
 void add_total(PlanT &p, const char *name) {
@@ -116,19 +145,28 @@ void add_total(PlanT &p, const char *name) {
 
 }  // namespace
 
-PlanT all_reduce(int dims, Collective how) {
+PlanT all_reduce(int dims, Carried how) {
     PlanT p = with_tensors("all_reduce", dims,
-                           {{"g", Access::Input, LayoutKind::Partial, -1, true},
-                            {"out", Access::Output, LayoutKind::Replicated, -1, true}});
-    auto s = stage("out", dims, -1);
-    s->collective = how;
-    s->kernel = kernel(dims == 1 ? copy_1d : copy_2d, {Load(0, From::Sum, 0)});
-    add_sum(*s, dims == 1 ? add_1d : add_2d, 0);
-    add_direct(*s, 2, dims == 1 ? add_2_ranks_1d : add_2_ranks_2d, 0);
-    add_direct(*s, 4, dims == 1 ? add_4_ranks_1d : add_4_ranks_2d, 0);
-    s->stores = {Store(1, To::Own, false)};
-    p.stages.push_back(std::move(s));
-    p.leave_one_shot = p.leave_two_phase = true;
+                           {{"g", Access::Input, LayoutKind::Partial, -1},
+                            {"out", Access::Output, LayoutKind::Replicated, -1}});
+    auto arm = [&](bool two_phases) {
+        Made s("out", dims, two_phases ? Range::AnySlice : Range::Whole, -1);
+        s.access(0, From::Each, How::Read, own_element(dims));
+        s.access(1, two_phases ? From::Each : From::Own, How::Write, own_element(dims));
+        s.kernels.kernel = kernel(dims == 1 ? copy_1d : copy_2d, {}, {0});
+        s.add_sum(dims == 1 ? add_1d : add_2d);
+        s.add_direct(2, dims == 1 ? add_2_ranks_1d : add_2_ranks_2d);
+        s.add_direct(4, dims == 1 ? add_4_ranks_1d : add_4_ranks_2d);
+        return s;
+    };
+    if (how == Carried::Auto) {
+        const int one_shot = add_stage(p, arm(false));
+        p.items.push_back(Item(ItemKind::Choice, 0));
+        p.choices.push_back(Choice(one_shot, add_stage(p, arm(true))));
+    } else {
+        add_item(p, arm(how == Carried::TwoPhases));
+    }
+    add_sync(p, {0, 1});
     return p;
 }
 
@@ -158,47 +196,47 @@ PlanT all_reduces(int count) {
 
 PlanT reduce_scatter(int dims, int d) {
     PlanT p = with_tensors("reduce_scatter", dims,
-                           {{"g", Access::Input, LayoutKind::Partial, -1, true},
-                            {"out", Access::Output, LayoutKind::Sliced, d, false}});
-    auto s = stage("out", dims, d);
-    s->kernel = kernel(dims == 1 ? copy_1d : copy_2d, {Load(0, From::Sum, 0)});
-    add_sum(*s, dims == 1 ? add_1d : add_2d, 0);
-    add_direct(*s, 2, dims == 1 ? add_2_ranks_1d : add_2_ranks_2d, 0);
-    s->stores = {Store(1, To::Own, false)};
-    p.stages.push_back(std::move(s));
-    p.leave_one_shot = p.leave_two_phase = true;
+                           {{"g", Access::Input, LayoutKind::Partial, -1}, {"out", Access::Output, LayoutKind::Sliced, d}});
+    Made s("out", dims, Range::Slice, d);
+    s.access(0, From::Each, How::Read, own_element(dims));
+    s.access(1, From::Own, How::Write, own_element(dims));
+    s.kernels.kernel = kernel(dims == 1 ? copy_1d : copy_2d, {}, {0});
+    s.add_sum(dims == 1 ? add_1d : add_2d);
+    s.add_direct(2, dims == 1 ? add_2_ranks_1d : add_2_ranks_2d);
+    add_item(p, s);
+    add_sync(p, {0});
     return p;
 }
 
 PlanT all_gather(int dims, int d) {
     PlanT p = with_tensors("all_gather", dims,
-                           {{"x", Access::Input, LayoutKind::Sliced, d, false},
-                            {"out", Access::Output, LayoutKind::Replicated, -1, true}});
-    auto s = stage("out", dims, d);
-    s->kernel = kernel(dims == 1 ? copy_1d : copy_2d, {Load(0, From::Own, 0)});
-    s->stores = {Store(1, To::All, false)};
-    p.stages.push_back(std::move(s));
-    p.leave_one_shot = p.leave_two_phase = true;
+                           {{"x", Access::Input, LayoutKind::Sliced, d}, {"out", Access::Output, LayoutKind::Replicated, -1}});
+    Made s("out", dims, Range::Slice, d);
+    s.access(0, From::Own, How::Read, own_element(dims));
+    s.access(1, From::Each, How::Write, own_element(dims));
+    s.kernels.kernel = kernel(dims == 1 ? copy_1d : copy_2d, {0});
+    add_item(p, s);
+    add_sync(p, {1});
     return p;
 }
 
 PlanT broadcast(int root) {
     PlanT p = with_tensors("broadcast", 1,
-                           {{"a", Access::Input, LayoutKind::Local, -1, true},
-                            {"b", Access::Output, LayoutKind::Replicated, -1, false}});
-    auto s = stage("b", 1, -1);
-    s->kernel = kernel(copy_1d, {Load(0, From::Rank, root)});
-    s->stores = {Store(1, To::Own, false)};
-    p.stages.push_back(std::move(s));
-    p.leave_one_shot = p.leave_two_phase = true;
+                           {{"a", Access::Input, LayoutKind::Local, -1}, {"b", Access::Output, LayoutKind::Replicated, -1}});
+    Made s("b", 1, Range::Whole, -1);
+    s.access(0, From::Rank, How::Read, {0}, root);
+    s.access(1, From::Own, How::Write, {0});
+    s.kernels.kernel = kernel(copy_1d, {0});
+    add_item(p, s);
+    add_sync(p, {0});
     return p;
 }
 
 PlanT fused_momentum() {
     PlanT p = with_tensors("momentum", 1,
-                           {{"g", Access::Input, LayoutKind::Partial, -1, true},
-                            {"p", Access::InOut, LayoutKind::Replicated, -1, true},
-                            {"m", Access::InOut, LayoutKind::Sliced, 0, false}});
+                           {{"g", Access::Input, LayoutKind::Partial, -1},
+                            {"p", Access::InOut, LayoutKind::Replicated, -1},
+                            {"m", Access::InOut, LayoutKind::Sliced, 0}});
     p.schedule = "fused";
     auto lr = std::make_unique<ArgumentT>();
     lr->name = "lr";
@@ -211,63 +249,66 @@ PlanT fused_momentum() {
         p.scalars.back()->name = name;
         p.scalars.back()->type = type;
     }
-    p.scalar_kernel = momentum_scalars;
+    p.cpu->scalar_kernel = momentum_scalars;
     auto r = std::make_unique<RequireT>();
     r->scalar = 1;
     r->text = "lr must be positive";
     r->arguments = {3};
     p.requires_.push_back(std::move(r));
-    auto s = stage("gsum", 1, 0);
-    s->names = {"gsum", "m1", "p1"};
-    s->kernel = kernel(momentum, {Load(0, From::Sum, 0)}, {0});
-    add_sum(*s, add_1d, 0);
-    add_direct(*s, 2, momentum_2_ranks, 0, {0});
-    s->direct[0]->to_peers = kernel(momentum_2_ranks_to_peers, {Load(0, From::Each, 0)}, {0});
-    s->stores = {Store(1, To::All, true), Store(2, To::Own, true)};
-    p.stages.push_back(std::move(s));
-    p.leave_one_shot = p.leave_two_phase = true;
+    Made s("gsum", 1, Range::Slice, 0);
+    s.stage.names = {"gsum", "m1", "p1"};
+    s.access(0, From::Each, How::Read, {0});
+    s.access(1, From::Each, How::Update, {0});
+    s.access(2, From::Own, How::Update, {0});
+    s.kernels.kernel = kernel(momentum, {}, {0}, {0});
+    s.add_sum(add_1d);
+    s.add_direct(2, momentum_2_ranks, {0});
+    s.kernels.direct[0]->to_peers = kernel(momentum_2_ranks_to_peers, {0}, {}, {0});
+    add_item(p, s);
+    add_sync(p, {0, 1});
     return p;
 }
 
 PlanT block_sums(bool sliced) {
     PlanT p = with_tensors(
         "block_sums", 1,
-        {{"x", Access::Input, sliced ? LayoutKind::Sliced : LayoutKind::Replicated, sliced ? 0 : -1, false}});
+        {{"x", Access::Input, sliced ? LayoutKind::Sliced : LayoutKind::Replicated, sliced ? 0 : -1}});
     add_total(p, "block_sums");
     auto b = std::make_unique<BufferT>();
     b->name = "total.blocks";
     b->type = Type::Float32;
     b->extents = {Extent(ExtentKind::Ranks, 0)};
-    b->peers = sliced;
     p.buffers.push_back(std::move(b));
-    auto s = std::make_unique<StageT>();
-    s->kind = StageKind::BlockSum;
-    s->names = {"total.blocks"};
-    s->loops = {Loop(size(0), sliced ? Range::OwnBlock : Range::EachBlock)};
-    s->kernel = kernel(block_sum, {Load(0, From::Own, 0)});
-    s->stores = {Store(2, sliced ? To::All : To::Own, false)};
-    p.stages.push_back(std::move(s));
-    auto f = std::make_unique<StageT>();
-    f->kind = StageKind::Fold;
-    f->names = {"total"};
-    f->kernel = kernel(fold, {Load(2, From::Own, 0)});
-    f->stores = {Store(1, To::Own, false)};
-    f->barrier_one_shot = f->barrier_two_phase = sliced;
-    p.stages.push_back(std::move(f));
+    Made s("total.blocks", 0, Range::Whole, -1);
+    s.stage.kind = StageKind::BlockSum;
+    s.stage.loops = {Loop(Extent(ExtentKind::Ranks, 0), sliced ? Range::Slice : Range::Whole), Loop(size(0), Range::Block)};
+    s.stage.outputs = 1;
+    s.access(0, From::Own, How::Read, {1});
+    s.access(2, sliced ? From::Each : From::Own, How::Write, {0});
+    s.kernels.kernel = kernel(block_sum, {0});
+    add_item(p, s);
+    if (sliced) add_sync(p, {2});
+    Made f("total", 0, Range::Whole, -1);
+    f.stage.kind = StageKind::Fold;
+    f.stage.loops = {Loop(Extent(ExtentKind::Ranks, 0), Range::Whole)};
+    f.access(2, From::Own, How::Read, {0});
+    f.access(1, From::Own, How::Write, {});
+    f.kernels.kernel = kernel(fold, {0});
+    add_item(p, f);
     return p;
 }
 
 PlanT whole_sum() {
-    PlanT p = with_tensors("whole_sum", 1, {{"g", Access::Input, LayoutKind::Local, -1, true}});
+    PlanT p = with_tensors("whole_sum", 1, {{"g", Access::Input, LayoutKind::Local, -1}});
     add_total(p, "whole_sum");
-    auto s = std::make_unique<StageT>();
-    s->kind = StageKind::Fold;
-    s->names = {"total"};
-    add_sum(*s, add_whole, 0);
-    s->kernel = kernel(copy_0d, {Load(0, From::Sum, 0)});
-    s->stores = {Store(1, To::Own, false)};
-    p.stages.push_back(std::move(s));
-    p.leave_one_shot = p.leave_two_phase = true;
+    Made s("total", 0, Range::Whole, -1);
+    s.stage.kind = StageKind::Fold;
+    s.access(0, From::Each, How::Read, {-1});
+    s.access(1, From::Own, How::Write, {});
+    s.kernels.kernel = kernel(copy_0d, {}, {0});
+    s.add_sum(add_whole);
+    add_item(p, s);
+    add_sync(p, {0});
     return p;
 }
 

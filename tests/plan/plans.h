@@ -10,8 +10,13 @@
 
 namespace stretto::test {
 
+// How an all-reduce is carried; Auto: the runtime chooses.
+enum class Carried { Auto,
+                     OneShot,
+                     TwoPhases };
+
 // out = all_reduce(g), g: partial(Sum), one or two dimensions of sizes n, or B and H.
-plan::PlanT all_reduce(int dims, plan::Collective how);
+plan::PlanT all_reduce(int dims, Carried how);
 
 // out_k = all_reduce(g_k) for k < count, all of n elements: arguments g_0, out_0, g_1, ...
 plan::PlanT all_reduces(int count);
