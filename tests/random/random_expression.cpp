@@ -3,6 +3,14 @@
 
 namespace stretto {
 
+Expr some_integer(const Type &to, const Expr &x) {
+    if (!x.type().is_float()) return Halide::cast(to, x);
+    Expr wide = Halide::cast(x.type() == f64 ? f64 : f32, x);
+    Expr fits = abs(wide) <= Halide::Internal::make_const(wide.type(), 100);
+    Expr whole = select(fits, wide, Halide::Internal::make_const(wide.type(), 3));
+    return Halide::cast(to, Halide::cast<int>(to.is_uint() ? abs(whole) : whole));
+}
+
 namespace {
 
 class Chain {
@@ -27,16 +35,9 @@ class Chain {
     Expr magnitude(const Expr &x) const {
         return t.is_uint() ? x : cast(t, abs(x));
     }
-    // Safe for every x: what does not fit, NaN too, becomes 3.
-    static Expr to_integer(const Type &to, const Expr &x) {
-        Expr wide = Halide::cast(x.type() == f64 ? f64 : f32, x);
-        Expr fits = abs(wide) <= Halide::Internal::make_const(wide.type(), 100);
-        Expr whole = select(fits, wide, Halide::Internal::make_const(wide.type(), 3));
-        return Halide::cast(to, Halide::cast<int>(to.is_uint() ? abs(whole) : whole));
-    }
     Expr converted(const Expr &x) const {
         return x.type() == t                          ? x
-               : x.type().is_float() && !t.is_float() ? to_integer(t, x)
+               : x.type().is_float() && !t.is_float() ? some_integer(t, x)
                                                       : Halide::cast(t, x);
     }
 
@@ -56,7 +57,7 @@ class Chain {
     }
 
     void float_step() {
-        switch (draw.below(20)) {
+        switch (draw.below(22)) {
         case 0: return did("negate", -e);
         case 1: return did("abs", abs(e));
         case 2: return did("sqrt", sqrt(abs(e)));
@@ -76,10 +77,15 @@ class Chain {
                        Halide::cast(t, Halide::cast(draw.pick<Type>({f16, bf16, f32}), e)));
         case 15:
             return did("cast float to integer and back",
-                       Halide::cast(t, to_integer(draw.pick<Type>({i8, i32, u8, u16}), e)));
+                       Halide::cast(t, some_integer(draw.pick<Type>({i8, i32, u8, u16}), e)));
         case 16: return did("select", select(e < some_constant(), e, e * constant(0.5)));
         case 17: return did("remainder", e % some_constant());
-        case 18:
+        case 18: return did("shared part", e * (constant(1.5) - constant(0.5) * e * e));
+        case 19: {
+            Expr bounded = clamp(e, constant(-2), constant(2));
+            return did("shared part", select(bounded < constant(0), bounded * bounded, bounded) + bounded);
+        }
+        case 20:
             if (around.seed.defined()) return did("random", e * Halide::cast(t, random(around.seed)));
             return did("not equal", select(e != constant(0) && e >= constant(-1), e, constant(1)));
         default:
@@ -108,7 +114,7 @@ class Chain {
                        Halide::cast(t, Halide::cast(draw.pick<Type>({i8, i16, i64, u8, u32, u64}), e)));
         case 13:
             return did("cast integer to float and back",
-                       to_integer(t, Halide::cast(draw.pick<Type>({f32, f64, bf16}), e)));
+                       some_integer(t, Halide::cast(draw.pick<Type>({f32, f64, bf16}), e)));
         default: return did("integer select", select(e > c, e, constant(c)));
         }
     }

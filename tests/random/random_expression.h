@@ -37,6 +37,9 @@ struct Surroundings {
     bool rank = false;  // rank() may be used: the result is local
 };
 
+// x as an integer of type `to`, from -100 to 100 where x is a float: what does not fit, NaN too, becomes 3.
+Expr some_integer(const Type &to, const Expr &x);
+
 // `operands` combined by a chain of `length` operations or more, of type t. Finite operands of
 // moderate size give such a value, and no operation is undefined for any operand: floats become
 // integers only where they fit.

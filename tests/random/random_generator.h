@@ -112,6 +112,33 @@ class ProgramGenerator {
         return TensorRef(t.tensor.definition(), at);
     }
 
+    // A read at an index along one dimension that another tensor, which joins `result`, says.
+    Expr look_up(Known &t, Known &result) {
+        std::vector<size_t> candidates;
+        for (size_t k = 0; k < t.dims.size(); k++)
+            if (!extents[size_t(t.dims[k])].size_name().empty()) candidates.push_back(k);
+        if (!options.moved_reads || candidates.empty() || t.kind != Holding::Replicated) return Expr();
+        auto within = [&](const Known &x) {
+            return std::all_of(x.dims.begin(), x.dims.end(), [&](int d) {
+                return std::find(result.dims.begin(), result.dims.end(), d) != result.dims.end();
+            });
+        };
+        Known *where = find([&](auto &x) { return joins(result, x) && within(x); });
+        if (!where || !within(t)) return Expr();
+        size_t looked_up = draw.pick(candidates);
+        counts["read at an index from another tensor"]++;
+        if (result.kind == Holding::Replicated) result.kind = where->kind, result.sliced = where->sliced;
+        Expr last = Halide::cast<int>(size_value(extents[size_t(t.dims[looked_up])].size_name())) - 1;
+        Expr index = clamp(some_integer(i32, read(*where)), 0, last);
+        t.read = true;
+        std::vector<Expr> at;
+        for (size_t k = 0; k < t.dims.size(); k++) at.push_back(k == looked_up ? index : Expr(vars[size_t(t.dims[k])]));
+        return TensorRef(t.tensor.definition(), at);
+    }
+
+    // A reduction inside the definition of `result`: of all of t, or of one dimension of it that result has not.
+    Expr inner_reduction(const Known &result);
+
     // Defines a tensor like t, whose type is the value's.
     void define(Known t, const Expr &value) {
         t.type = value.type();

@@ -18,7 +18,8 @@ const std::vector<std::string> &operation_names() {
         "full reduction Max", "full reduction Min", "full reduction in blocks of another index",
         "norm2",
         // operands
-        "broadcast of dimensions", "transposed", "read at another element", "whole-tensor operator",
+        "broadcast of dimensions", "transposed", "read at another element", "read at an index from another tensor",
+        "whole-tensor operator", "shared part", "reduction inside an expression", "sliced full reduction",
         "plan scalar", "add plan scalar", "multiply by plan scalar", "index as a value", "rank()",
         "random", "dropout",
         // floats

@@ -39,9 +39,14 @@ bool ProgramGenerator::elementwise() {
         // from another read.
         bool known_extents = dims.size() == result.dims.size();
         Expr e = draw.chance(25) && known_extents ? read_moved(*t) : Expr();
+        if (!e.defined() && draw.chance(25) && known_extents) e = look_up(*t, result);
         operands.push_back(e.defined() ? e : read(*t));
         if (result.kind == Holding::Replicated) result.kind = t->kind, result.sliced = t->sliced;
         result.dims = dims;
+    }
+    if (draw.chance(15)) {
+        Expr e = inner_reduction(result);
+        if (e.defined()) operands.push_back(e);
     }
     if (draw.chance(15)) {
         Known *t = find([&](auto &t) { return joins(result, t) && t.dims == result.dims; });
@@ -63,6 +68,31 @@ bool ProgramGenerator::elementwise() {
     define(result, random_elementwise(draw, counts, t, operands, here, 1 + draw.below(options.chain)));
     counts["elementwise"]++;
     return true;
+}
+
+Expr ProgramGenerator::inner_reduction(const Known &result) {
+    Known *t = find([&](auto &t) {
+        return !t.dims.empty() && (t.kind == Holding::Replicated || t.kind == Holding::Sliced);
+    });
+    if (!t) return Expr();
+    // The reduced indices are others than those on the left.
+    std::vector<Var> reduced;
+    std::vector<Expr> at;
+    bool all = t->kind == Holding::Sliced || draw.chance(50);
+    for (int d : t->dims) {
+        bool on_left = std::find(result.dims.begin(), result.dims.end(), d) != result.dims.end();
+        bool reduce = all || !on_left || (d == t->dims.back() && reduced.empty());
+        if (reduce) reduced.emplace_back(vars[size_t(d)].name() + "r");
+        at.push_back(reduce ? reduced.back() : vars[size_t(d)]);
+    }
+    ReduceOp op = random_op(*t);
+    counts["reduction inside an expression"]++;
+    t->read = true;
+    IndexReduction r(op, reduced, TensorRef(t->tensor.definition(), at));
+    if (t->kind != Holding::Sliced) return r;
+    counts["sliced full reduction"]++;
+    size_t sliced = size_t(std::find(t->dims.begin(), t->dims.end(), t->sliced) - t->dims.begin());
+    return r.blocks(reduced[sliced]);
 }
 
 bool ProgramGenerator::linear() {
@@ -187,7 +217,7 @@ bool ProgramGenerator::contraction() {
 
 // Over all indices: a 0-dimensional tensor.
 bool ProgramGenerator::full_reduction() {
-    Known *t = find([](auto &t) { return !t.dims.empty() && t.kind != Holding::Sliced; });
+    Known *t = find([](auto &t) { return !t.dims.empty(); });
     if (!t) return false;
     std::vector<Var> all;
     for (int d : t->dims) all.push_back(vars[size_t(d)]);
@@ -195,7 +225,12 @@ bool ProgramGenerator::full_reduction() {
     Expr e = read(*t);
     Known result = *t;
     result.dims.clear();
-    if (t->type.is_float() && t->kind != Holding::Partial && draw.chance(40)) {
+    if (t->kind == Holding::Sliced) {
+        counts["sliced full reduction"]++;
+        result.kind = Holding::Replicated;
+        result.sliced = -1;
+        define(result, Expr(IndexReduction(op, all, e).blocks(vars[size_t(t->sliced)])));
+    } else if (t->type.is_float() && t->kind != Holding::Partial && draw.chance(40)) {
         counts["norm2"]++;
         define(result, norm2(all, e));
     } else if (all.size() > 1 && op == Sum && draw.chance(30)) {
