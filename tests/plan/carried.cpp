@@ -167,7 +167,7 @@ thread_local bool slow = false;
 // Rank 1's kernel begins when rank 0 has gone on to another call after a failure.
 int dispatch_late(int kernel, void **argv) {
     if (slow) computing = true;
-    for (int i = 0; slow && !called_again && i < 8000; i++)
+    for (int i = 0; slow && !called_again && i < 60000; i++)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return dispatch(kernel, argv);
 }
