@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <string>
 
@@ -10,12 +11,17 @@ namespace stretto::test {
 
 inline pid_t this_thread() { return pid_t(syscall(SYS_gettid)); }
 
-inline bool sleeps(pid_t thread) {
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    size_t name_end = text.rfind(')');
-    return name_end != std::string::npos && text.compare(name_end, 3, ") S") == 0;
+// Waits until the thread, once there is one, sleeps; false when it has not for a minute.
+inline bool falls_asleep(const std::atomic<pid_t> &thread) {
+    for (int tries = 0; tries < 60'000; tries++) {
+        std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+        std::string text;
+        std::getline(file, text);
+        size_t name_end = text.rfind(')');
+        if (name_end != std::string::npos && text.compare(name_end, 3, ") S") == 0) return true;
+        usleep(1000);
+    }
+    return false;
 }
 
 }  // namespace stretto::test

@@ -106,7 +106,7 @@ TEST_CASE("six threads on communicators of their own are right; a second one on 
         thread = this_thread();
         f(world[0], g, out);
     });
-    while (!sleeps(thread)) std::this_thread::yield();
+    CHECK(falls_asleep(thread));
     CHECK(stretto_barrier(world[0]) == STRETTO_BUSY);
     f(world[1], g, out1);
     waiting.join();
