@@ -69,7 +69,11 @@ TEST_CASE("mpi: who comes after the others have given up is told, though all the
     }
 }
 
-TEST_CASE("mpi: the deadline; who waits sleeps") {
+TEST_CASE("mpi: who waits sleeps") {
+    CHECK(launch(3, "waits") == from_all(3, {"fine", "again: fine"}));
+}
+
+TEST_CASE("mpi: the deadline") {
     std::vector<std::string> lines = launch(3, "late", {{"STRETTO_TIMEOUT", "2"}});
     REQUIRE(lines.size() == 6);
     for (const std::string &line : lines) {

@@ -105,6 +105,12 @@ std::string fail(stretto_comm_t *c) {
 // Rank 1 comes late: past the others' deadline.
 std::string late(stretto_comm_t *c) {
     if (rank == 1) sleep_microseconds(4'000'000);
+    return text_of(stretto_barrier(c));
+}
+
+// Rank 1 lets the others wait: they sleep.
+std::string waits(stretto_comm_t *c) {
+    if (rank == 1) sleep_microseconds(1'000'000);
     rusage before, after;
     getrusage(RUSAGE_THREAD, &before);
     int status = stretto_barrier(c);
@@ -176,6 +182,7 @@ int main(int argc, char **argv) {
         : mode == "fail"     ? fail(c)
         : mode == "slow"     ? slow(c)
         : mode == "sub"      ? sub(c)
+        : mode == "waits"    ? waits(c)
                              : late(c));
     if (mode != "exchange" && mode != "sub") say("again: " + text_of(stretto_barrier(c)));
     stretto_comm_free(c);
