@@ -133,7 +133,7 @@ public:
     const Graph &graph() const {
         return g;
     }
-    // The user's tensors that the graph was made of, and their nodes in it: arguments, and named definitions that a result needs.
+    // The user's tensors that the graph was made of, and their nodes: arguments, and named definitions that a result needs.
     const std::map<DefinitionPtr, NodeId> &tensors() const {
         return named;
     }

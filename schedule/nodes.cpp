@@ -40,6 +40,12 @@ std::vector<Index> loops_of(const Node &n) {
     return {first, n.as<Blocks>() ? n.domain.end() : first + ptrdiff_t(n.dimensions())};
 }
 
+LoopKey loop_key(const Node &n) {
+    LoopKey key;
+    for (auto &i : loops_of(n)) key.push_back({i.extent.kind, i.extent.value, i.axes});
+    return key;
+}
+
 std::vector<Read> reads_of(const Graph &g, const Node &n) {
     const std::vector<Index> loops = loops_of(n);
     std::vector<Read> reads;

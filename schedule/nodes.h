@@ -21,6 +21,9 @@ NodeSet dependencies(const Graph &, const NodeSet &);
 
 // What a node runs over: the elements of its value; of block results the elements that they reduce.
 std::vector<Index> loops_of(const Node &);
+// Equal for nodes that can share a loop: extents, and the axes that slice each.
+using LoopKey = std::vector<std::tuple<int, int64_t, Axes>>;
+LoopKey loop_key(const Node &);
 // An access of a node's value: of the element at the node's own loops?
 struct Read {
     NodeId node;

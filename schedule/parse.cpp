@@ -1,8 +1,8 @@
 // The text form of schedules.
 //
 //     schedule:  lines, each empty or one call; '#' begins a comment
-//     call:      [name "," name "="] verb "(" [term {"," term}] ")"       the names on the left: what split makes
-//     term:      name | number | "{" [name {"," name}] "}"
+//     call:      [name "," name "="] verb "(" [field {"," field}] ")"     the names on the left: what split makes
+//     field:     name | number | "{" [name {"," name}] "}"
 //     name:      [A-Za-z_][A-Za-z0-9_.]*
 #include "schedule/schedule.h"
 
@@ -22,15 +22,6 @@ struct Token {
     Kind kind = End;
     std::string text;
     Place at;
-};
-
-struct Term {
-    enum Kind { Name,
-                Number,
-                Set };
-    Kind kind = Name;
-    Token token;             // of a set its '{'
-    std::vector<Token> set;  // its members
 };
 
 // "split(tensor, dim)"
@@ -112,92 +103,81 @@ class Parser {
         return take();
     }
 
-    Term term() {
-        Term t;
-        t.token = peek();
-        if (at("{")) {
-            t.kind = Term::Set;
-            take();
-            while (!at("}")) {
-                if (!t.set.empty()) expect(Token::Mark, "',' or '}'", ",");
-                t.set.push_back(expect(Token::Name, "a tensor"));
-            }
-            take();
-        } else if (peek().kind == Token::Number) {
-            t.kind = Term::Number;
-            take();
-        } else {
-            expect(Token::Name, "a tensor, a number or {tensors}");
-        }
-        return t;
-    }
-
-    // Reads the fields of a verb from the terms that were written.
-    struct Reader {
-        const Parser &p;
-        const Token &verb;
-        const std::vector<Term> &terms;
-        const std::string usage;
-        const Place end;
-        size_t next = 0;
-
-        // The next term, null if it is left out.
-        const Term *take(Term::Kind kind, bool left_out = false) {
-            static const char *kinds[] = {"a name", "a number", "a set"};
-            if (next == terms.size()) {
-                if (!left_out) p.fail(end, verb.text + " takes " + kinds[kind] + " here.", "Legal: " + usage);
-                return nullptr;
-            }
-            const Term &t = terms[next++];
-            if (t.kind != kind)
-                p.fail(t.token.at, verb.text + " takes " + kinds[kind] + " here, not " + kinds[t.kind] + ".", "Legal: " + usage);
-            return &t;
-        }
-        void tensor(const char *, NodeId &id) { id = p.node(take(Term::Name)->token); }
-        void tensors(const char *, NodeIds &ids) {
-            for (auto &name : take(Term::Set)->set) ids.push_back(p.node(name));
-        }
-        void argument(const char *, ArgumentId &a) { a = p.argument(take(Term::Name)->token); }
-        void number(const char *, int &n, bool left_out = false) {
-            const Term *t = take(Term::Number, left_out);
-            if (!t) return;
-            if (t->token.text == "-" || t->token.text.size() > 9)
-                p.fail(t->token.at, "'" + t->token.text + "' is not a small whole number.", "Legal: 0 to 999999999");
-            n = std::stoi(t->token.text);
-        }
-        void algorithm(const char *, Algorithm &a) { a = p.algorithm(take(Term::Name)->token); }
-    };
-
-    NodeId node(const Token &t) const {
-        const Node *n = s.graph().find(t.text);
-        if (n && !is_part(s.graph(), *n)) return n->id;
-        fail(t.at, "no tensor is called " + t.text + ".", legal_names(t.text, node_names(s.graph())));
-    }
-    ArgumentId argument(const Token &t) const {
+    ArgumentId find_argument(const Token &t) const {
         auto &all = s.graph().arguments;
         for (size_t a = 0; a < all.size(); a++)
             if (all[a].name == t.text && !all[a].scalar) return ArgumentId(a);
         fail(t.at, "no tensor argument is called " + t.text + ".", legal_names(t.text, tensor_arguments(s.graph())));
     }
-    Algorithm algorithm(const Token &t) const {
-        Names names;
-        for (auto &[name, a] : algorithm_names()) {
-            if (name == t.text) return a;
-            names.push_back(name);
-        }
-        fail(t.at, "no algorithm is called " + t.text + ".", legal_names(t.text, names));
+    NodeId find_node(const Token &t) const {
+        const Node *n = s.graph().find(t.text);
+        if (n && !is_part(s.graph(), *n)) return n->id;
+        fail(t.at, "no tensor is called " + t.text + ".", legal_names(t.text, node_names(s.graph())));
     }
-    Verb verb_called(const Token &name) const {
+    // One of these, by its name.
+    template <class T, class Name>
+    const T &find(const Token &t, const char *what, const std::vector<T> &all, const Name &name) const {
         Names names;
-        for (auto &v : all_verbs()) {
-            if (name_of(v) == name.text) return v;
-            names.push_back(name_of(v));
+        for (auto &x : all) {
+            if (name(x) == t.text) return x;
+            names.push_back(name(x));
         }
-        fail(name.at, "no verb is called " + name.text + ".", legal_names(name.text, names));
+        fail(t.at, std::string("no ") + what + " is called " + t.text + ".", legal_names(t.text, names));
     }
 
+    // ---- fields: what is written is what the verb takes here
+
+    Token verb;
+    std::string usage;
+    bool first = true;
+
+    // At the next field, which is `what`; false if it is left out.
+    bool begin(const std::string &what, bool left_out = false) {
+        if (at(")") && left_out) return false;
+        if (at(")")) fail(peek().at, verb.text + " takes " + what + " here.", "Legal: " + usage);
+        if (!first) expect(Token::Mark, "',' or ')'", ",");
+        first = false;
+        std::string is = "a name";
+        if (peek().kind == Token::Number) is = "a number";
+        if (at("{")) is = "a set";
+        if (is == "a name" && peek().kind != Token::Name) expect(Token::Name, "a tensor, a number or {tensors}");
+        if (is != what) fail(peek().at, verb.text + " takes " + what + " here, not " + is + ".", "Legal: " + usage);
+        return true;
+    }
+
+public:
+    void tensor(const char *, NodeId &id) {
+        begin("a name");
+        id = find_node(take());
+    }
+    void tensors(const char *, NodeIds &ids) {
+        begin("a set");
+        take();
+        while (!at("}")) {
+            if (!ids.empty()) expect(Token::Mark, "',' or '}'", ",");
+            ids.push_back(find_node(expect(Token::Name, "a tensor")));
+        }
+        take();
+    }
+    void argument(const char *, ArgumentId &a) {
+        begin("a name");
+        a = find_argument(take());
+    }
+    void number(const char *, int &n, bool left_out = false) {
+        if (!begin("a number", left_out)) return;
+        const Token t = take();
+        if (t.text == "-" || t.text.size() > 9)
+            fail(t.at, "'" + t.text + "' is not a small whole number.", "Legal: 0 to 999999999");
+        n = std::stoi(t.text);
+    }
+    void algorithm(const char *, Algorithm &a) {
+        begin("a name");
+        a = find(take(), "algorithm", algorithm_names(), [](auto &x) { return x.first; }).second;
+    }
+
+private:
     // What stands on the left are the names of what the verb makes.
-    void check_left(const std::vector<Token> &left, const Token &name, const Verb &v, const std::string &usage) const {
+    void check_left(const std::vector<Token> &left, const Verb &v) const {
         Names made;
         for (Role role : made_by(v).roles) {
             Node n;
@@ -206,17 +186,17 @@ class Parser {
         }
         for (size_t i = 0; i < left.size(); i++) {
             if (i >= made.size())
-                fail(left[i].at, name.text + " makes nothing of the name " + left[i].text + ".",
+                fail(left[i].at, verb.text + " makes nothing of the name " + left[i].text + ".",
                      "Legal: " + (made.empty() ? usage : join(made) + " = " + usage));
-            if (left[i].text != made[i]) fail(left[i].at, name.text + " calls this " + made[i] + ".", "Legal: " + join(made));
+            if (left[i].text != made[i]) fail(left[i].at, verb.text + " calls this " + made[i] + ".", "Legal: " + join(made));
         }
         if (!left.empty() && left.size() < made.size())
-            fail(left.back().at, name.text + " makes two tensors.", "Legal: " + join(made));
+            fail(left.back().at, verb.text + " makes two tensors.", "Legal: " + join(made));
     }
 
     void line() {
         std::vector<Token> left;
-        Token verb = expect(Token::Name, "a verb");
+        verb = expect(Token::Name, "a verb");
         if (at(",") || at("=")) {
             left.push_back(verb);
             while (at(",")) {
@@ -226,21 +206,18 @@ class Parser {
             expect(Token::Mark, "'='", "=");
             verb = expect(Token::Name, "a verb");
         }
-        Verb v = verb_called(verb);
+        Verb v = find(verb, "verb", all_verbs(), [](auto &x) { return name_of(x); });
+        usage = Usage()(v);
         expect(Token::Mark, "'('", "(");
-        std::vector<Term> terms;
-        while (!at(")")) {
-            if (!terms.empty()) expect(Token::Mark, "',' or ')'", ",");
-            terms.push_back(term());
+        first = true;
+        std::visit([&](auto &fields) { fields.fields(fields, *this); }, v);
+        if (!at(")")) {
+            if (!first) expect(Token::Mark, "',' or ')'", ",");
+            fail(peek().at, verb.text + " takes no argument here.", "Legal: " + usage);
         }
-        Token close = take();
+        take();
         if (peek().kind != Token::End) fail(peek().at, "there is more after the verb.", "Legal: one verb a line");
-
-        Reader reader{*this, verb, terms, Usage()(v), close.at};
-        std::visit([&](auto &fields) { fields.fields(fields, reader); }, v);
-        if (reader.next < terms.size())
-            fail(terms[reader.next].token.at, verb.text + " takes no argument here.", "Legal: " + reader.usage);
-        check_left(left, verb, v, reader.usage);
+        check_left(left, v);
         s.add(v, where(verb.at));
     }
 

@@ -43,15 +43,6 @@ bool travels_narrow(const Graph &g, const Node &n, const Node &p) {
 
 // ---- stages
 
-// What nodes of one stage have in common: Group, extents, slices.
-using Loop = std::pair<int, std::vector<std::tuple<int, int64_t, Axes>>>;
-
-Loop loop_of(const Node &n) {
-    Loop loop{n.directives.group, {}};
-    for (auto &i : loops_of(n)) loop.second.push_back({i.extent.kind, i.extent.value, i.axes});
-    return loop;
-}
-
 // A stage that nothing joins.
 bool is_alone(const Node &n) {
     auto *blocks = n.as<Blocks>();
@@ -62,7 +53,7 @@ bool is_alone(const Node &n) {
 class Partitioner {
     const Graph &g;
     Partition p;
-    std::map<Loop, std::vector<int>> open;  // stages that others may join, ascending
+    std::map<std::pair<int, LoopKey>, std::vector<int>> open;  // by Group and loop: stages that others may join, ascending
     std::map<int, NodeIds> groups;
     std::set<int> begun;
 
@@ -78,7 +69,7 @@ class Partitioner {
             auto at = p.stage_of.find(r.node);
             if (at != p.stage_of.end()) first = std::max(first, at->second + (stays(n, r) ? 0 : 1));
         }
-        std::vector<int> none, &stages = is_alone(n) ? none : open[loop_of(n)];
+        std::vector<int> none, &stages = is_alone(n) ? none : open[{n.directives.group, loop_key(n)}];
         auto at = std::lower_bound(stages.begin(), stages.end(), first);
         if (at == stages.end()) {
             at = stages.insert(at, int(p.stages.size()));

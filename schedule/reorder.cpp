@@ -12,8 +12,8 @@ namespace {
 std::string why_not_movable(const Graph &g, const Node &gather) {
     if (gather.loads_from_ranks() && !gather.reduces_over_ranks())
         return gather.name + " is a broadcast: its operand is local, so the set would become local, not sliced.";
-    if (!gather.stores_to_ranks() || is_part(g, gather)) return gather.name + " is " + kind_text(gather) + ", not an all-gather.";
-    return "";
+    const bool movable = gather.stores_to_ranks() && !is_part(g, gather);
+    return movable ? "" : gather.name + " is " + kind_text(gather) + ", not an all-gather.";
 }
 
 void check_member(const Graph &g, const Node &x) {

@@ -131,19 +131,25 @@ Tensor Schedule::handle(Role role, const Tensor &of) const {
 
 // ---- verbs
 
-void Schedule::fail(const std::string &written, const std::string &where, const std::string &why) const {
-    throw Error("In schedule for " + program() + where + ": cannot s." + written + ".\n" + why);
+template <class F>
+auto Schedule::attempt(const std::string &written, const F &f, const std::string &where) const {
+    try {
+        return f();
+    } catch (const Error &e) {
+        throw Error("In schedule for " + program() + where + ": cannot s." + written + ".\n" + e.what());
+    }
 }
 
-void Schedule::perform(const std::string &written, const std::string &where, const std::function<Verb()> &make) {
-    try {
+void Schedule::perform(const std::string &written, const std::function<Verb()> &make, const std::string &where) {
+    auto add = [&] {
         const Verb verb = make();
         const int first_group = now.next_group;
         try {
             now = stretto::apply(now, verb);
         } catch (const Error &e) { refuse(now, verb, reason_of(e)); }
         steps.push_back({verb, first_group, now.next_group});
-    } catch (const Error &e) { fail(written, where, e.what()); }
+    };
+    attempt(written, add, where);
 }
 
 template <class V, class... Fields>
@@ -155,11 +161,12 @@ void Schedule::perform(const Fields &...fields) {
         int operator()(int n) const { return n; }
         Algorithm operator()(Algorithm a) const { return a; }
     } resolved{*this};
-    perform(V::name + ("(" + join({shown(fields)...}) + ")"), "", [&] { return V{resolved(fields)...}; });
+    perform(V::name + ("(" + join({shown(fields)...}) + ")"), [&] { return V{resolved(fields)...}; });
 }
 
 void Schedule::add(const Verb &verb, const std::string &where) {
-    perform(text_of(now, verb), where, [&] { return verb; });
+    auto as_it_is = [&] { return verb; };
+    perform(text_of(now, verb), as_it_is, where);
 }
 
 SplitResult Schedule::split(const Tensor &t, int dim) {
@@ -174,7 +181,7 @@ void Schedule::reorder(const Tensor &gather, const std::vector<Tensor> &set) {
 void Schedule::slice(const Tensor &t, int dim) { perform<Slice>(t, dim); }
 
 void Schedule::as_slice(const Tensor &t) {
-    perform("as_slice(" + t.name() + ")", "", [&] { return AsSlice{argument(t)}; });
+    perform("as_slice(" + t.name() + ")", [&] { return AsSlice{argument(t)}; });
 }
 
 Group Schedule::fuse(const std::vector<Tensor> &set) {
@@ -194,34 +201,32 @@ void Schedule::collective(const Tensor &t, Algorithm algorithm) { perform<Collec
 void Schedule::vectorize(const Tensor &t, int lanes) { perform<Vectorize>(t, lanes); }
 
 Tensor Schedule::gather_of(const Tensor &t) const {
-    Names legal;
-    for (auto &n : now.nodes)
-        if (n.origin.role == Role::AllGather && !is_part(now, n) && now.has(n.origin.of))
-            legal.push_back("s.gather_of(" + now.at(n.origin.of).name + ")");
-    try {
+    return attempt("gather_of(" + t.name() + ")", [&] {
         const Node &n = now.at(resolve(t));
         if (now.made(Role::AllGather, n.id) >= 0) return handle(Role::AllGather, t);
+        Names legal;
+        for (auto &x : now.nodes)
+            if (x.origin.role == Role::AllGather && !is_part(now, x) && now.has(x.origin.of))
+                legal.push_back("s.gather_of(" + now.at(x.origin.of).name + ")");
         refuse(n.layout.is_sliced() ? "Nothing uses all of " + t.name() + ": no gather was made of it."
                                     : n.name + " is " + to_string(n.layout) + ", not a slice.",
                legal, "no gather_of yet; s.reorder and s.slice make gathers.");
-    } catch (const Error &e) { fail("gather_of(" + t.name() + ")", "", e.what()); }
+    });
 }
 
 Tensor Schedule::new_value_of(const Tensor &t) const {
-    Names legal;
-    std::string why = t.name() + " gets no new value.";
-    for (auto &n : now.nodes) {
-        if (n.origin.role != Role::NewValue) continue;
-        const Argument &a = now.arguments[size_t(n.origin.ordinal)];
-        if (a.node == identity(t.definition())) return handle(Role::NewValue, t);
-        legal.push_back("s.new_value_of(" + a.name + ")");
-    }
-    for (auto &r : now.results)
-        if (now.arguments[size_t(r.argument)].name == t.name())
-            why = "The new value of " + t.name() + " has a name, " + now.at(r.node).name + ".";
-    try {
+    return attempt("new_value_of(" + t.name() + ")", [&] {
+        Names legal;
+        std::string why = t.name() + " gets no new value.";
+        for (auto &r : now.results) {
+            const Argument &a = now.arguments[size_t(r.argument)];
+            const bool named = made_ever(now, {Role::NewValue, -1, r.argument}) < 0, wanted = a.name == t.name();
+            if (wanted && !named) return resolve(t), handle(Role::NewValue, t);
+            if (!named) legal.push_back("s.new_value_of(" + a.name + ")");
+            if (wanted) why = "The new value of " + a.name + " has a name, " + now.at(r.node).name + ".";
+        }
         refuse(why, legal, "the names of new values");
-    } catch (const Error &e) { fail("new_value_of(" + t.name() + ")", "", e.what()); }
+    });
 }
 
 // ---- as text

@@ -63,11 +63,12 @@ private:
     Graph now;
     std::map<DefinitionPtr, NodeId> tensors;  // of the program
 
-    void perform(const std::string &written, const std::string &where, const std::function<Verb()> &);
+    // f(), an Error of which says that this could not be done.
+    template <class F>
+    auto attempt(const std::string &written, const F &f, const std::string &where = "") const;
+    void perform(const std::string &written, const std::function<Verb()> &, const std::string &where = "");
     template <class V, class... Fields>
     void perform(const Fields &...);
-    // An error of this function of the schedule.
-    [[noreturn]] void fail(const std::string &written, const std::string &where, const std::string &why) const;
 
     // The node that t was when it was made, there or not; -1: none in this program.
     NodeId identity(const DefinitionPtr &t) const;

@@ -17,22 +17,20 @@ bool is_small(const Graph &g, const Node &n) {
 struct Facts {
     const Graph &g;
     Links links;
-    std::vector<int> position, loop;      // by id; loops are numbered, -1: none
+    std::vector<int> position, loop;        // by id; loops are numbered, -1: none
     std::vector<std::vector<Index>> loops;  // by number
-    std::vector<int> group;               // by id
-    std::map<int, NodeIds> members;       // of Groups, in the order of the graph
+    std::vector<int> group;                 // by id
+    std::map<int, NodeIds> members;         // of Groups, in the order of the graph
 
     explicit Facts(const Graph &g)
         : g(g), links(g), position(g.identities.size()), loop(position.size(), -1), group(position.size(), -1) {
-        std::map<std::vector<std::tuple<int, int64_t, Axes>>, int> numbers;
+        std::map<LoopKey, int> numbers;
         for (size_t i = 0; i < g.nodes.size(); i++) {
             const Node &n = g.nodes[i];
             position[size_t(n.id)] = int(i);
             if (n.directives.group >= 0) add(n.id, n.directives.group);
             if (is_small(g, n)) continue;
-            std::vector<std::tuple<int, int64_t, Axes>> key;
-            for (auto &k : loops_of(n)) key.push_back({k.extent.kind, k.extent.value, k.axes});
-            auto [at, fresh] = numbers.insert({key, int(loops.size())});
+            auto [at, fresh] = numbers.insert({loop_key(n), int(loops.size())});
             if (fresh) loops.push_back(loops_of(n));
             loop[size_t(n.id)] = at->second;
         }
@@ -43,20 +41,13 @@ struct Facts {
     }
 };
 
-// Is a set of nodes a Group? `why` is written only if `wanted`: most sets that are tried need no text.
+// Why a set of nodes is no Group: each rule gives a reason, "" where it holds.
 class Check {
     const Facts &facts;
     const Graph &g;
     const Links &links;
     const NodeIds &set;  // in the order of the graph
     std::vector<char> in;
-    const bool wanted;
-
-    template <class Text>
-    bool refused(const Text &text) {
-        if (wanted && why.empty()) why = text();
-        return false;
-    }
 
     bool has(NodeId id) const { return in[size_t(id)] != 0; }
 
@@ -93,51 +84,44 @@ class Check {
         return (n.is_communication() ? n.name : left_side(n)) + " reads " + read_text(n, x);
     }
 
-    bool may_be_member(const Node &n) {
-        if (n.is_argument()) return refused([&] { return n.name + " is an argument: it is there before any sweep."; });
+    std::string not_a_member(const Node &n) const {
+        if (n.is_argument()) return n.name + " is an argument: it is there before any sweep.";
         if (set.size() > 1 && n.as<Reduction>())
-            return refused([&] { return left_side(n) + " is a contraction: its kernel is a stage of its own."; });
+            return left_side(n) + " is a contraction: its kernel is a stage of its own.";
         if (n.is_all_reduce() && std::get<Communication>(n.op).algorithm == Algorithm::TwoPhase)
-            return refused([&] {
-                return n.name + " is an all-reduce with the algorithm TwoPhase, which is two sweeps by itself.";
-            });
-        return true;
+            return n.name + " is an all-reduce with the algorithm TwoPhase, which is two sweeps by itself.";
+        return "";
     }
 
-    bool reads_own_elements(const Node &n) {
+    std::string reads_another_element(const Node &n) const {
         Names own;
         for (auto &i : loops_of(n)) own.push_back(i.name);
         for (NodeId r : links.reads[size_t(n.id)]) {
             if (!has(r)) continue;
             const Node &x = g.at(r);
             if (x.stores_to_ranks() && !exchanges_blocks(g, x))
-                return refused([&] {
-                    return reads_text(n, r) + ", the result of " + x.name +
-                           " in the same set: an all-gather is a store at the end of a sweep, and other ranks' slices are "
-                           "complete only after it.";
-                });
+                return reads_text(n, r) + ", the result of " + x.name +
+                       " in the same set: an all-gather is a store at the end of a sweep, and other ranks' slices are "
+                       "complete only after it.";
             if (n.loads_from_ranks() && !x.layout.is_replicated() && !is_addend(x))
-                return refused([&] {
-                    return n.name + " loads " + read_text(n, r) + " of other ranks, and " + x.name +
-                           " is in the same set: it has to be complete on all ranks before the sweep.";
-                });
+                return n.name + " loads " + read_text(n, r) + " of other ranks, and " + x.name +
+                       " is in the same set: it has to be complete on all ranks before the sweep.";
             // Another loop has a message of its own.
             bool one_loop = is_addend(x) || (loop_of(x) >= 0 && loop_of(x) == loop_of(n));
             if (x.as<Blocks>() || exchanges_blocks(g, x) || !one_loop) continue;
-            for (auto &indices : reads_of(n, r))
-                if (!are_indices(indices, own))
-                    return refused([&] {
-                        Names at;
-                        for (auto &i : indices) at.push_back(to_string(g, i));
-                        return left_side(n) + " reads " + x.name + "(" + join(at) + "), another element than its own, of " +
-                               x.name + " in the same set: that element may not be computed yet.";
-                    });
+            for (auto &indices : reads_of(n, r)) {
+                if (are_indices(indices, own)) continue;
+                Names at;
+                for (auto &i : indices) at.push_back(to_string(g, i));
+                return left_side(n) + " reads " + x.name + "(" + join(at) + "), another element than its own, of " + x.name +
+                       " in the same set: that element may not be computed yet.";
+            }
         }
-        return true;
+        return "";
     }
 
-    bool loads_what_is_complete(const Node &n) {
-        if (!n.loads_from_ranks()) return true;
+    std::string loads_too_early(const Node &n) const {
+        if (!n.loads_from_ranks()) return "";
         std::vector<char> seen(in.size());
         NodeIds open = links.reads[size_t(n.id)];
         NodeId on = -1;  // the first communication of the set that n depends on
@@ -151,11 +135,9 @@ class Check {
             if (has(id) && x.is_communication() && !exchanges_blocks(g, x) && earlier) on = id;
             open.insert(open.end(), links.reads[size_t(id)].begin(), links.reads[size_t(id)].end());
         }
-        if (on < 0) return true;
-        return refused([&] {
-            return n.name + " loads what depends on " + g.at(on).name +
-                   " of the same set: two communications, one after the other, are two sweeps.";
-        });
+        if (on < 0) return "";
+        return n.name + " loads what depends on " + g.at(on).name +
+               " of the same set: two communications, one after the other, are two sweeps.";
     }
 
     // A step of a path of reads: `to` is read by `from`, or in one Group with it.
@@ -192,79 +174,61 @@ class Check {
         return s;
     }
     // No path of reads leaves the set and comes back; it may pass through other Groups, which are computed as a whole.
-    bool is_convex() {
+    std::string leaves_and_returns() {
         seen.assign(in.size(), 0);
         for (NodeId id : set)
             for (NodeId r : links.reads[size_t(id)])
                 if (!has(r) && returns(r))
-                    return refused([&] {
-                        return reads_text(g.at(id), r) + path_text() + ": the path leaves the set and comes back.";
-                    });
-        return true;
+                    return reads_text(g.at(id), r) + path_text() + ": the path leaves the set and comes back.";
+        return "";
     }
 
-    bool has_one_loop() {
-        NodeId first = -1;
+    std::string has_two_loops() const {
+        const Node *first = nullptr;
         for (NodeId id : set) {
-            const int loop = loop_of(g.at(id));
-            if (loop < 0 || (first >= 0 && loop == facts.loop[size_t(first)])) continue;
-            if (first >= 0)
-                return refused([&] {
-                    return g.at(first).name + " runs over " + loop_text(g.at(first)) + ", " + g.at(id).name + " over " +
-                           loop_text(g.at(id)) + ": one sweep has one loop.";
-                });
-            first = id;
+            const Node &n = g.at(id);
+            if (loop_of(n) < 0) continue;
+            if (first && loop_of(n) != loop_of(*first))
+                return first->name + " runs over " + loop_text(*first) + ", " + n.name + " over " + loop_text(n) +
+                       ": one sweep has one loop.";
+            if (!first) first = &n;
         }
-        return true;
+        return "";
     }
-
-    bool has_one_width() {
-        NodeId first = -1;
+    std::string has_two_widths() const {
+        const Node *first = nullptr;
         for (NodeId id : set) {
-            const int lanes = g.at(id).directives.vectorize;
-            if (!lanes || (first >= 0 && lanes == g.at(first).directives.vectorize)) continue;
-            if (first >= 0) return refused([&] { return lanes_text(g.at(first), g.at(id)); });
-            first = id;
+            const Node &n = g.at(id);
+            if (!n.directives.vectorize) continue;
+            if (first && n.directives.vectorize != first->directives.vectorize) return lanes_text(*first, n);
+            if (!first) first = &n;
         }
-        return true;
-    }
-
-    using NodeCheck = bool (Check::*)(const Node &);
-    bool all(NodeCheck check) {
-        return std::all_of(set.begin(), set.end(), [&](NodeId id) { return (this->*check)(g.at(id)); });
+        return "";
     }
 
 public:
-    std::string why;
-
-    Check(const Facts &facts, const NodeIds &set, bool wanted)
-        : facts(facts), g(facts.g), links(facts.links), set(set), in(g.identities.size()), wanted(wanted) {
+    Check(const Facts &facts, const NodeIds &set)
+        : facts(facts), g(facts.g), links(facts.links), set(set), in(g.identities.size()) {
         for (NodeId id : set) in[size_t(id)] = 1;
     }
-    // The more telling reason first.
-    bool is_legal() {
-        return all(&Check::may_be_member) && all(&Check::reads_own_elements) && all(&Check::loads_what_is_complete) &&
-               is_convex() && has_one_loop() && has_one_width();
-    }
-    // The same if the set without `last`, which no other member reads, is legal.
-    bool is_legal_with(const Node &last) {
-        return all(&Check::may_be_member) && reads_own_elements(last) && loads_what_is_complete(last) && is_convex() &&
-               has_one_loop() && has_one_width();
+    // `fresh`: the members without which the set is known to be legal, which no other member reads.
+    std::string reason(const NodeIds &fresh) {
+        std::string why;  // the more telling reason first
+        for (auto rule : {&Check::not_a_member, &Check::reads_another_element, &Check::loads_too_early})
+            for (NodeId id : rule == &Check::not_a_member ? set : fresh)
+                if (why.empty()) why = (this->*rule)(g.at(id));
+        if (why.empty()) why = leaves_and_returns();
+        if (why.empty()) why = has_two_loops();
+        return why.empty() ? has_two_widths() : why;
     }
 };
-
-NodeIds in_order(const Graph &g, const NodeSet &set) {
-    return nodes_where(g, [&](const Node &n) { return set.count(n.id) > 0; });
-}
 
 }  // namespace
 
 std::string why_no_group(const Graph &g, const NodeSet &set) {
-    Facts facts(g);
-    NodeIds ids = in_order(g, set);
-    Check check(facts, ids, true);
-    check.is_legal();
-    return check.why;
+    const Facts facts(g);
+    const NodeIds ids = nodes_where(g, [&](const Node &n) { return set.count(n.id) > 0; });
+    return Check(facts, ids).reason(ids);
 }
 
 NodeIds group_members(const Graph &g, int group) {
@@ -275,8 +239,8 @@ void check_groups(const Graph &g) {
     if (std::none_of(g.nodes.begin(), g.nodes.end(), [](const Node &n) { return n.directives.group >= 0; })) return;
     Facts facts(g);
     for (auto &[id, members] : facts.members) {
-        Check check(facts, members, true);
-        if (!check.is_legal()) refuse("Group " + std::to_string(id) + " would no longer be one: " + check.why);
+        std::string why = Check(facts, members).reason(members);
+        if (!why.empty()) refuse("Group " + std::to_string(id) + " would no longer be one: " + why);
     }
 }
 
@@ -295,7 +259,7 @@ std::vector<NodeSet> legal_groups(const Graph &g, const NodeSet &candidates) {
             if (chosen >= 0 || !set_of.count(r) || !tried.insert(set_of[r]).second) continue;
             NodeIds larger = sets[size_t(set_of[r])];
             larger.push_back(n.id);
-            if (Check(facts, larger, false).is_legal_with(n)) chosen = set_of[r];
+            if (Check(facts, larger).reason({n.id}).empty()) chosen = set_of[r];
         }
         // A value without a dimension that needs no set is there before all of them: it opens none.
         if (tried.empty() && !n.dimensions() && !n.is_communication()) continue;

@@ -78,6 +78,12 @@ FAULTS = [
      "Table &table = tables_[0];", "test_plan_tables", ["tests/plan/test_plan_tables"]),
     ("refusals_differ_by_text", "collectives/execute/executor.cpp", 'hash_bytes("refused", 7)',
      "hash_bytes(text.data(), text.size())", "test_plan_refused", ["tests/plan/test_plan_refused"]),
+    ("stale_handle", "schedule/schedule.cpp", "    if (id >= 0 && now.current(id) >= 0) return now.current(id);",
+     "    if (id >= 0) return id;", "test_schedule_handles", ["tests/schedule/test_schedule_handles"]),
+    ("sweeps_modelled", "schedule/sweep.cpp", "sweeps[settled.at(stage[0]).directives.group]++;",
+     "sweeps[settled.at(stage[0]).directives.group] = 1;", "test_schedule_stages", ["tests/schedule/test_schedule_stages"]),
+    ("block_results_exchanged_early", "schedule/partition.cpp", "order.push_back({before + exchange, order.size()});",
+     "order.push_back({0, order.size()});", "test_schedule_stages", ["tests/schedule/test_schedule_stages"]),
 ]
 
 

@@ -37,5 +37,5 @@ TEST_CASE("what is required after the schedule was made is required") {
     Schedule s(a.program);
     s.split(a.t);
     a.program.require(Expr(a.lr) > 0.0f, "lr is positive");
-    CHECK(compile(a.program, s).plan().requirements.size() == 1);
+    CHECK(compile(a.program, s).plan().requires_.size() == 1);
 }

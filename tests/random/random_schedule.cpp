@@ -21,13 +21,13 @@ public:
 class Changed {
     Choice &choose;
     const bool all;
-    const NodeIds nodes;  // that can be written
+    NodeIds nodes;  // that can be written
     const int arguments;
 
 public:
-    Changed(const Graph &g, Choice &choose, bool all)
-        : choose(choose), all(all), nodes(nodes_where(g, [&](const Node &n) { return !is_part(g, n); })),
-          arguments(int(g.arguments.size())) {}
+    Changed(const Graph &g, Choice &choose, bool all) : choose(choose), all(all), arguments(int(g.arguments.size())) {
+        nodes = nodes_where(g, [&](const Node &n) { return !is_part(g, n); });
+    }
     void tensor(const char *, NodeId &id) {
         if (all || choose.one_in(12)) id = choose.of(nodes);
     }

@@ -1,6 +1,6 @@
 // Which nodes are computed together, and that fuse counts the stages that there are.
-#include "schedule/partition.h"
 #include <doctest/doctest.h>
+#include "schedule/partition.h"
 #include "schedule/schedule.h"
 #include "tests/schedule/programs.h"
 
