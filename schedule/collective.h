@@ -19,10 +19,7 @@ struct Collective {
     static constexpr const char *name = "collective";
     static constexpr const char *no_moves = "no collective; there is no all-reduce here that is whole.";
     template <class V, class F>
-    static void fields(V &v, F &f) {
-        f.tensor("tensor", v.tensor);
-        f.algorithm("algorithm", v.chosen);
-    }
+    static void fields(V &v, F &f) { f.tensor("tensor", v.tensor), f.algorithm("algorithm", v.chosen); }
     static std::vector<Collective> moves(const Graph &);
 };
 

@@ -7,10 +7,7 @@
 //         static constexpr const char *name = "split";
 //         static constexpr const char *no_moves = "no split; ...";  // what is said if nothing is legal
 //         template <class V, class F>
-//         static void fields(V &v, F &f) {
-//             f.tensor("tensor", v.tensor);
-//             f.number("dim", v.dim, may_be_left_out);
-//         }
+//         static void fields(V &v, F &f) { f.tensor("tensor", v.tensor), f.number("dim", v.dim, may_be_left_out); }
 //         static std::vector<Split> moves(const Graph &);  // what is legal on a graph; of many sets the largest
 //     };
 //     Graph apply(const Graph &, const Split &);               // throws an Error with the reason alone

@@ -7,11 +7,7 @@ namespace stretto {
 
 namespace {
 
-using Halide::Internal::Call;
-
 // ---- addends
-
-bool is_whole(const Graph &g, NodeId id) { return g.at(id).layout.is_replicated(); }
 
 bool differs_between_ranks(const Graph &g, const Expr &e) {
     auto symbols = symbols_in(e);
@@ -25,7 +21,7 @@ bool differs_between_ranks(const Graph &g, const Expr &e) {
 NodeId loaded_tensor(const Graph &g, const Node &n) {
     NodeId loaded = -1;
     for (auto &r : reads_of(g, n)) {
-        if (is_whole(g, r.node)) continue;
+        if (g.at(r.node).layout.is_replicated()) continue;
         if (!r.same_element || (loaded >= 0 && loaded != r.node)) return -1;
         loaded = r.node;
     }

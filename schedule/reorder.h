@@ -21,10 +21,7 @@ struct Reorder {
     static constexpr const char *no_moves =
         "no reorder; no all-gather here has a set that can move, and no all-reduce can be split.";
     template <class V, class F>
-    static void fields(V &v, F &f) {
-        f.tensor("gather", v.gather);
-        f.tensors("tensors", v.set);
-    }
+    static void fields(V &v, F &f) { f.tensor("gather", v.gather), f.tensors("tensors", v.set); }
     // The largest set of each all-gather, found in the order of the graph.
     static std::vector<Reorder> moves(const Graph &);
 };

@@ -19,10 +19,7 @@ struct Slice {
     static constexpr const char *no_moves =
         "no slice; nothing here is replicated, elementwise or a full reduction, and in no Group.";
     template <class V, class F>
-    static void fields(V &v, F &f) {
-        f.tensor("tensor", v.tensor);
-        f.number("dim", v.dim, may_be_left_out);
-    }
+    static void fields(V &v, F &f) { f.tensor("tensor", v.tensor), f.number("dim", v.dim, may_be_left_out); }
     static std::vector<Slice> moves(const Graph &);
 };
 

@@ -18,10 +18,7 @@ struct Split {
     static constexpr const char *no_moves =
         "no split; no all-reduce here has a dimension, no Group and no collective of its own.";
     template <class V, class F>
-    static void fields(V &v, F &f) {
-        f.tensor("tensor", v.tensor);
-        f.number("dim", v.dim, may_be_left_out);
-    }
+    static void fields(V &v, F &f) { f.tensor("tensor", v.tensor), f.number("dim", v.dim, may_be_left_out); }
     static std::vector<Split> moves(const Graph &);
 };
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include "schedule/partition.h"
 #include "schedule/refuse.h"
-#include "schedule/vectorize.h"
 
 namespace stretto {
 
@@ -195,16 +194,6 @@ class Check {
         }
         return "";
     }
-    std::string has_two_widths() const {
-        const Node *first = nullptr;
-        for (NodeId id : set) {
-            const Node &n = g.at(id);
-            if (!n.directives.vectorize) continue;
-            if (first && n.directives.vectorize != first->directives.vectorize) return lanes_text(*first, n);
-            if (!first) first = &n;
-        }
-        return "";
-    }
 
 public:
     Check(const Facts &facts, const NodeIds &set)
@@ -218,8 +207,7 @@ public:
             for (NodeId id : rule == &Check::not_a_member ? set : fresh)
                 if (why.empty()) why = (this->*rule)(g.at(id));
         if (why.empty()) why = leaves_and_returns();
-        if (why.empty()) why = has_two_loops();
-        return why.empty() ? has_two_widths() : why;
+        return why.empty() ? has_two_loops() : why;
     }
 };
 
@@ -259,7 +247,11 @@ std::vector<NodeSet> legal_groups(const Graph &g, const NodeSet &candidates) {
             if (chosen >= 0 || !set_of.count(r) || !tried.insert(set_of[r]).second) continue;
             NodeIds larger = sets[size_t(set_of[r])];
             larger.push_back(n.id);
-            if (Check(facts, larger).reason({n.id}).empty()) chosen = set_of[r];
+            bool one_width = std::all_of(larger.begin(), larger.end(), [&](NodeId id) {
+                const int lanes = g.at(id).directives.vectorize;
+                return !lanes || !n.directives.vectorize || lanes == n.directives.vectorize;
+            });
+            if (one_width && Check(facts, larger).reason({n.id}).empty()) chosen = set_of[r];
         }
         // A value without a dimension that needs no set is there before all of them: it opens none.
         if (tried.empty() && !n.dimensions() && !n.is_communication()) continue;

@@ -27,7 +27,7 @@ NodeIds group_members(const Graph &, int group);
 void check_groups(const Graph &);
 
 // Cuts `candidates` into legal sets: in the order of the graph each node joins the set of its latest producer among them that
-// takes it, else opens one.
+// takes it and asks for no other lanes, else opens one.
 std::vector<NodeSet> legal_groups(const Graph &, const NodeSet &candidates);
 
 struct Group {

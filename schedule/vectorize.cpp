@@ -17,42 +17,38 @@ std::string why_no_kernel(const Node &t) {
     return "";
 }
 
-// The stages that compute each node: an addend that is computed where it is loaded is part of those that load it.
-class StagesOf {
-    Graph settled;
-    Partition p;
-    Links links;  // of the graph as it is scheduled
+// Which lanes are asked for, by stage and node.
+class Asked {
+    const Graph settled;
+    const Partition p;
+    const Links links;  // of the graph as it is scheduled
+    std::map<int, std::map<NodeId, int>> lanes;
+
+    // The stages that compute a node: an addend that is computed where it is loaded is part of those that load it.
+    std::set<int> stages_of(NodeId id) const {
+        if (auto at = p.stage_of.find(id); at != p.stage_of.end()) return {at->second};
+        std::set<int> stages;
+        for (NodeId r : links.readers[size_t(id)]) stages.merge(stages_of(r));
+        return stages;
+    }
 
 public:
-    explicit StagesOf(const Graph &g) : settled(settle_addends(g)), p(partition(settled)), links(g) {}
-    std::set<int> operator()(NodeId id) const {
-        auto at = p.stage_of.find(id);
-        if (at != p.stage_of.end()) return {at->second};
-        std::set<int> stages;
-        for (NodeId r : links.readers[size_t(id)])
-            for (int s : (*this)(r)) stages.insert(s);
-        return stages;
+    explicit Asked(const Graph &g) : settled(settle_addends(g)), p(partition(settled)), links(g) {
+        for (auto &n : g.nodes)
+            if (n.directives.vectorize)
+                for (int s : stages_of(n.id)) lanes[s][n.id] = n.directives.vectorize;
+    }
+    // Another node that asks for other lanes where n is computed; -1 if none does.
+    NodeId by_another(NodeId n, int than) const {
+        for (int s : stages_of(n))
+            if (auto at = lanes.find(s); at != lanes.end())
+                for (auto &[id, asked] : at->second)
+                    if (id != n && asked != than) return id;
+        return -1;
     }
 };
 
-// Another node that asks for other lanes than `lanes` of a stage that computes `id`; -1 if none does.
-NodeId disagrees(const Graph &g, const StagesOf &stages_of, NodeId id, int lanes) {
-    const std::set<int> stages = stages_of(id);
-    for (auto &n : g.nodes) {
-        if (n.id == id || !n.directives.vectorize || n.directives.vectorize == lanes) continue;
-        if (n.directives.group >= 0 && n.directives.group == g.at(id).directives.group) return n.id;
-        for (int s : stages_of(n.id))
-            if (stages.count(s)) return n.id;
-    }
-    return -1;
-}
-
 }  // namespace
-
-std::string lanes_text(const Node &a, const Node &b) {
-    return a.name + ", with " + std::to_string(a.directives.vectorize) + " lanes, and " + b.name + ", with " +
-           std::to_string(b.directives.vectorize) + ", would share a stage, which has one number of lanes.";
-}
 
 Graph apply(const Graph &before, const Vectorize &v) {
     std::string why = why_no_kernel(before.at(v.tensor));
@@ -66,20 +62,23 @@ Graph apply(const Graph &before, const Vectorize &v) {
 
 std::vector<Vectorize> Vectorize::moves(const Graph &g) {
     std::vector<Vectorize> all;
-    const StagesOf stages_of(g);
+    const Asked asked(g);
     for (auto &n : g.nodes)
         for (int lanes = 1; lanes <= most_lanes && why_no_kernel(n).empty(); lanes *= 2)
-            if (disagrees(g, stages_of, n.id, lanes) < 0) all.push_back({n.id, lanes});
+            if (asked.by_another(n.id, lanes) < 0) all.push_back({n.id, lanes});
     return all;
 }
 
 void check_lanes(const Graph &g) {
-    if (std::none_of(g.nodes.begin(), g.nodes.end(), [](const Node &n) { return n.directives.vectorize > 0; })) return;
-    const StagesOf stages_of(g);
+    auto asks = [](const Node &n) { return n.directives.vectorize > 0; };
+    if (std::none_of(g.nodes.begin(), g.nodes.end(), asks)) return;
+    const Asked asked(g);
     for (auto &n : g.nodes) {
-        if (!n.directives.vectorize) continue;
-        const NodeId other = disagrees(g, stages_of, n.id, n.directives.vectorize);
-        if (other >= 0) refuse(lanes_text(n, g.at(other)));
+        const int lanes = n.directives.vectorize, other = lanes ? asked.by_another(n.id, lanes) : -1;
+        if (other >= 0)
+            refuse(n.name + ", with " + std::to_string(lanes) + " lanes, and " + g.at(other).name + ", with " +
+                   std::to_string(g.at(other).directives.vectorize) +
+                   ", would share a stage, which has one number of lanes.");
     }
 }
 

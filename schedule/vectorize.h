@@ -16,18 +16,14 @@ struct Vectorize {
     static constexpr const char *name = "vectorize";
     static constexpr const char *no_moves = "no vectorize; nothing here has a kernel over a dimension.";
     template <class V, class F>
-    static void fields(V &v, F &f) {
-        f.tensor("tensor", v.tensor);
-        f.number("lanes", v.lanes);
-    }
+    static void fields(V &v, F &f) { f.tensor("tensor", v.tensor), f.number("lanes", v.lanes); }
     static std::vector<Vectorize> moves(const Graph &);
 };
 
 // Legal: t is computed by a kernel over at least one dimension; lanes is 1, 2, 4, ... 64.
 Graph apply(const Graph &, const Vectorize &);
 
-// Refuses a graph in which two nodes ask for different lanes of one stage, or of one Group.
+// Refuses a graph in which two nodes ask for different lanes of one stage.
 void check_lanes(const Graph &);
-std::string lanes_text(const Node &, const Node &);
 
 }  // namespace stretto
