@@ -12,7 +12,7 @@ namespace {
 // The all-reduce over `comm`, of values of ranks of the world, is the sum in the order of the list; with arguments from the
 // heap of `heap`.
 void check_sum(stretto_comm_t *comm, stretto_comm_t *heap, const std::vector<int> &order, int64_t n) {
-    Packed program(all_reduce(1, plan::Collective::Auto));
+    Packed program(all_reduce(1, Carried::Auto));
     REQUIRE(stretto_comm_ranks(comm) == int(order.size()));
     int world_rank = order[size_t(stretto_comm_rank(comm))];
     auto *g = static_cast<float *>(stretto_malloc(heap, size_t(n) * 4, 0));

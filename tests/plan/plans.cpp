@@ -179,18 +179,21 @@ PlanT all_reduces(int count) {
     std::vector<Tensor> tensors;
     for (size_t i = 0; i < names.size(); i++)
         tensors.push_back({names[i].c_str(), i % 2 ? Access::Output : Access::Input,
-                           i % 2 ? LayoutKind::Replicated : LayoutKind::Partial, -1, true});
+                           i % 2 ? LayoutKind::Replicated : LayoutKind::Partial, -1});
     PlanT p = with_tensors("all_reduces", 1, tensors);
+    std::vector<int> buffers;
     for (int k = 0; k < count; k++) {
-        auto s = stage(names[size_t(2 * k + 1)].c_str(), 1, -1);
-        s->collective = Collective::Auto;
-        s->kernel = kernel(copy_1d, {Load(2 * k, From::Sum, 0)});
-        add_sum(*s, add_1d, 2 * k);
-        add_direct(*s, 2, add_2_ranks_1d, 2 * k);
-        s->stores = {Store(2 * k + 1, To::Own, false)};
-        p.stages.push_back(std::move(s));
+        Made s(names[size_t(2 * k + 1)].c_str(), 1, Range::AnySlice, -1);
+        s.access(2 * k, From::Each, How::Read, {0});
+        s.access(2 * k + 1, From::Each, How::Write, {0});
+        s.kernels.kernel = kernel(copy_1d, {}, {0});
+        s.add_sum(add_1d);
+        s.add_direct(2, add_2_ranks_1d);
+        add_item(p, s);
+        buffers.push_back(2 * k);
+        buffers.push_back(2 * k + 1);
     }
-    p.leave_one_shot = p.leave_two_phase = true;
+    add_sync(p, buffers);
     return p;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 // The two-rank-or-more all-reduce of n elements, out with one element too many or not.
 struct Call {
-    Packed program{all_reduce(1, plan::Collective::Auto)};
+    Packed program{all_reduce(1, Carried::Auto)};
     std::string text;
 
     int operator()(stretto_comm_t *comm, int64_t n, bool wrong) {

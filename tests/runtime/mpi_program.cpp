@@ -131,7 +131,7 @@ std::string slow(stretto_comm_t *c) {
 // The all-reduce over a communicator of these ranks of the world is the sum in their order.
 std::string sum_in_order(stretto_comm_t *c, const std::vector<int> &order) {
     constexpr int64_t n = 1000;
-    stretto::test::Packed program(stretto::test::all_reduce(1, stretto::plan::Collective::Auto));
+    stretto::test::Packed program(stretto::test::all_reduce(1, stretto::test::Carried::Auto));
     std::vector<float> g(n), out(n);
     for (int64_t i = 0; i < n; i++) g[size_t(i)] = stretto::test::value(rank, i);
     stretto::View vg(g.data(), {n}), vout(out.data(), {n});
