@@ -1,8 +1,10 @@
 #include "collectives/comm/threads.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "collectives/base/cores.h"
 #include "collectives/base/error.h"
@@ -10,6 +12,7 @@
 #include "collectives/transport/loopback.h"
 #include "collectives/transport/message_transport.h"
 #include "collectives/transport/shared_transport.h"
+#include "collectives/transport/two_hosts.h"
 
 namespace stretto::runtime {
 namespace {
@@ -35,6 +38,20 @@ int make_message_comms(int n, stretto_comm_t **comms) {
     for (auto &network : make_loopback(n)) {
         auto world = std::make_shared<MessageWorld>(network, settings, false);
         *comms++ = new stretto_comm_t(std::make_unique<MessageTransport>(world));
+    }
+    return STRETTO_OK;
+}
+
+int make_two_host_comms(int n, stretto_comm_t **comms) {
+    Settings settings;
+    std::vector<stretto_comm_t *> far(size_t(std::max(n, 0)));
+    if (int status = read_settings(&settings)) return status;
+    if (int status = stretto_comm_threads(n, comms)) return status;
+    if (int status = make_message_comms(n, far.data())) return status;
+    for (int r = 0; r < n; r++) {
+        comms[r]->transport = make_two_hosts(std::move(comms[r]->transport), std::move(far[size_t(r)]->transport),
+                                             settings.timeout);
+        delete far[size_t(r)];
     }
     return STRETTO_OK;
 }

@@ -14,7 +14,7 @@ using plan::How;
 // bytes that is; 0 if they do not go with the enter.
 uint64_t first_messages(const plan::PlanT &p, const Instance &in, int from, int to,
                         std::vector<CarriedMessages::Operand> *list) {
-    if (from == to || in.stages.empty()) return 0;
+    if (from == to || in.windows || in.stages.empty()) return 0;
     auto &stage = in.stages.front();
     std::vector<CarriedMessages::Operand> operands;
     uint64_t end = 0;

@@ -32,7 +32,9 @@ bool heap_required() {
 class Executor {
 public:
     explicit Executor(stretto_comm_t &comm)
-        : comm_(comm), t_(*comm.transport), published_(&t_), bounced_(&t_), flights_(comm) {}
+        : comm_(comm), t_(*comm.transport), published_(&t_), bounced_(&t_), flights_(comm) {
+        for (int q = 0; q < t_.ranks(); q++) hosts_.push_back(t_.host(q));
+    }
 
     int run(const halide_buffer_t *plan_bytes, Dispatch dispatch, void **argv) {
         std::string error;
@@ -43,7 +45,7 @@ public:
         Execution x{comm_, *program, *instance, dispatch, arena_.reserve(instance->arena_bytes), flights_};
         if (!x.arena && instance->arena_bytes) return no_memory(x, instance->arena_bytes, "scratch");
         // After a failure peers may still be in that call and load what this rank published: nothing of it is touched again.
-        if (!x.alone() && t_.shared())
+        if (instance->windows)
             if (int status = t_.poll()) return status;
         if (int status = place(x, argv)) return status;
         carry_on_messages(x);
@@ -58,6 +60,7 @@ public:
 private:
     stretto_comm_t &comm_;
     Transport &t_;
+    std::vector<int> hosts_;  // by rank
     PlanCache cache_;
     Arena arena_, published_, bounced_;
     Flights flights_;
@@ -99,7 +102,7 @@ private:
         size_t i = 0;
         while (i < list.size() && list[i]->shape != shape_) i++;
         if (i == list.size()) {
-            auto made = prepare(program, shape_, argv, t_.rank(), t_.ranks(), t_.shared(), error);
+            auto made = prepare(program, shape_, argv, t_.rank(), hosts_, error);
             if (!made) return nullptr;
             if (list.size() >= most_instances) list.pop_back();
             list.push_back(std::move(made));
@@ -248,12 +251,13 @@ private:
             const size_t places = in.carried_bytes ? 0 : in.places.size();
             if (int status = t_.enter(in.descriptor, in.places.data(), int(places))) return status;
             comm_.stats.barriers++;
-            for (size_t i = 0; i < places; i++)
-                for (int q = 0; q < in.ranks; q++)
-                    if (q != in.rank) {
-                        void *theirs = t_.at(q, int(i));
-                        in.base(q, in.published[i]) = theirs ? static_cast<uint8_t *>(theirs) : nothing_;
-                    }
+            for (int q = 0; q < in.ranks; q++) {
+                if (q == in.rank || !in.near[size_t(q)]) continue;
+                for (size_t i = 0; i < places; i++) {
+                    void *theirs = t_.at(q, int(i));
+                    in.base(q, in.published[i]) = theirs ? static_cast<uint8_t *>(theirs) : nothing_;
+                }
+            }
         }
         // Every rank has come, so none is in an earlier call and uses what was there before.
         published_.release_old();
@@ -290,13 +294,12 @@ private:
     }
 
     int stages(Execution &x) {
-        const bool windows = x.alone() || t_.shared();
         for (auto &stage : x.instance.stages) {
             if (stage.barrier) {
                 comm_.stats.barriers++;
                 if (int status = t_.barrier()) return status;
             }
-            if (int status = windows ? run_on_windows(x, stage) : run_on_messages(x, stage)) return status;
+            if (int status = x.instance.messages ? run_on_messages(x, stage) : run_on_windows(x, stage)) return status;
         }
         if (x.alone()) return STRETTO_OK;
         comm_.stats.barriers += x.instance.leave;

@@ -29,27 +29,22 @@ int dimension_to_slice(const std::vector<int64_t> &extents, int outputs, int ran
 
 class Preparation {
 public:
-    Preparation(const PlanT &plan, Instance &instance, bool shared, std::string *error)
-        : p(plan),
-          in(instance),
-          shared_(shared && instance.ranks > 1),
-          messages_(!shared && instance.ranks > 1),
-          error_(error) {}
+    Preparation(const PlanT &plan, Instance &instance, std::string *error) : p(plan), in(instance), error_(error) {}
 
     bool run(void **argv) {
         if (!bind_sizes(p, argv, in.rank, in.ranks, &in.sizes, &in.arguments, error_)) return false;
-        choose_stages(p, in, messages_);
+        choose_stages(p, in);
         if (!find_waits(p, in, error_) || !buffers()) return false;
         scalars();
         for (size_t i = 0; i < in.chosen.size(); i++) {
             const size_t number = size_t(in.chosen[i]);
             in.stages.emplace_back();
-            in.stages.back().barrier = shared_ && in.waits[i];
+            in.stages.back().barrier = in.windows && in.waits[i];
             if (!stage(*p.stages[number], *p.cpu->stages[number], in.stages.back())) return false;
         }
-        in.leave = shared_ && in.waits.back();
-        if (shared_) carry_operands(p, in);
-        if (messages_) carry_messages(p, in);
+        in.leave = in.windows && in.waits.back();
+        if (in.windows && !in.messages) carry_operands(p, in);
+        if (in.messages) carry_messages(p, in);
         describe(p, in);
         place_scratch(p, in);
         in.hosts.assign(p.arguments.size(), nullptr);
@@ -59,7 +54,6 @@ public:
 private:
     const PlanT &p;
     Instance &in;
-    const bool shared_, messages_;
     std::string *error_;
 
     bool fail(const std::string &text) {
@@ -96,7 +90,7 @@ private:
             BufferInstance buffer;
             buffer.own = dense_geometry(p, in, int(i), in.rank);
             if (!check_size(b, buffer.own)) return false;
-            buffer.published = shared_ && reached[i];
+            buffer.published = in.windows && reached[i];
             if (buffer.published) in.published.push_back(int(i));
             // A published argument is dense, if need be as a copy, so that peers know where its elements are.
             if (b.argument >= 0 && !buffer.published) buffer.own = in.arguments[size_t(b.argument)];
@@ -152,7 +146,7 @@ private:
             if (d->ranks == in.ranks) direct = d.get();
         const bool sums = !direct && !kernels.sums.empty();
         to.streamed = to.sends_results && to.regions[size_t(in.rank)].elements() >= streamed_elements;
-        const bool to_peers = shared_ && direct && direct->to_peers && to.sends_results && !to.streamed;
+        const bool to_peers = !in.messages && direct && direct->to_peers && to.sends_results && !to.streamed;
         cut(s, sums, to_peers, to);
         if (!operands(s, to)) return false;
         if (to_peers) store_to_peers(to);
@@ -217,7 +211,7 @@ private:
         for (auto &a : s.accesses) loads |= a->how == How::Read && a->from == From::Each;
         if (sums || (to.sends_results && !to_peers))
             most = s.kind == StageKind::Contract ? contraction_chunk_elements : chunk_elements;
-        if (messages_ && (loads || to.sends_results)) {
+        if (in.messages && (loads || to.sends_results)) {
             int element = 1;
             for (auto &t : to.stores) element = std::max(element, in.buffers[size_t(t.buffer)].own.element);
             most = message_bytes / element;
@@ -249,12 +243,12 @@ private:
             t.source = a.from == From::Rank ? a.rank : -1;
             t.chunked = elementwise(s, a);
             for (int q = 0; q < in.ranks; q++) {
-                if (!shared_ || q == in.rank || !t.from(q)) continue;
+                if (q == in.rank || !in.near[size_t(q)] || !t.from(q)) continue;
                 Geometry g = geometry_of(p, in, a.buffer, q);
                 int64_t n = t.chunked ? to.regions[size_t(in.rank)].elements() : g.elements();
                 to.bytes_loaded += uint64_t(n * g.element);
             }
-            if (!messages_) continue;
+            if (!in.messages) continue;
             t.views.resize(size_t(in.ranks));
             t.offsets.resize(size_t(in.ranks));
             for (auto &chunks : t.chunks) chunks.resize(size_t(in.ranks));
@@ -269,7 +263,7 @@ private:
         View &view = in.views.emplace_back();
         view.set_type(p.buffers[size_t(buffer)]->type);
         view.show(geometry_of(p, in, buffer, rank), nullptr);
-        if (rank == in.rank || !messages_) {
+        if (in.near[size_t(rank)]) {
             in.slots.push_back({&view, rank, buffer});
             return &view.buffer;
         }
@@ -312,11 +306,12 @@ private:
     }
 
     void count_bytes(StageInstance &to) {
+        const auto peers = uint64_t(std::count(in.near.begin(), in.near.end(), true) - 1);
         for (auto &t : to.stores)
-            if (shared_ && t.all)
+            if (t.all)
                 to.bytes_stored += uint64_t(to.regions[size_t(in.rank)].elements() *
                                             in.buffers[size_t(t.buffer)].own.element) *
-                                   uint64_t(in.ranks - 1);
+                                   peers;
     }
 };
 
@@ -341,12 +336,17 @@ Geometry geometry_of(const PlanT &p, const Instance &in, int buffer, int rank) {
 }
 
 std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, void **argv, int rank,
-                                  int ranks, bool shared, std::string *error) {
+                                  const std::vector<int> &hosts, std::string *error) {
     auto instance = std::make_unique<Instance>();
     instance->shape = shape;
     instance->rank = rank;
-    instance->ranks = ranks;
-    if (!Preparation(program.plan, *instance, shared, error).run(argv)) return nullptr;
+    instance->ranks = int(hosts.size());
+    for (int host : hosts) {
+        instance->near.push_back(host == hosts[size_t(rank)]);
+        instance->windows |= std::count(hosts.begin(), hosts.end(), host) > 1;
+        instance->messages |= host != hosts[0];
+    }
+    if (!Preparation(program.plan, *instance, error).run(argv)) return nullptr;
     return instance;
 }
 

@@ -99,6 +99,8 @@ struct CarriedMessages {
 struct Instance {
     Shape shape;
     int rank = 0, ranks = 1;
+    std::vector<bool> near;                  // by rank: reached by address, as this rank itself is; the others by message
+    bool windows = false, messages = false;  // some ranks reach others so, or so: the same on all ranks
     std::vector<int64_t> sizes;
     std::vector<Geometry> arguments;  // by argument
     std::vector<BufferInstance> buffers;
@@ -133,17 +135,17 @@ struct Instance {
     uint8_t *&base(int rank_, int buffer) { return bases[size_t(rank_) * buffers.size() + size_t(buffer)]; }
 };
 
-// Null with the error when the arguments do not fit the plan, or the plan not the number of ranks. `shared`: peers'
-// memory is reached by address, else by messages.
+// Null with the error when the arguments do not fit the plan, or the plan not the number of ranks. hosts: by rank; those of one
+// host reach each other by address, others by message.
 std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, void **argv, int rank,
-                                  int ranks, bool shared, std::string *error);
+                                  const std::vector<int> &hosts, std::string *error);
 
 // A rank's part of a buffer: stored densely, as peers see it; or, for this rank, as it is.
 Geometry dense_geometry(const plan::PlanT &plan, const Instance &instance, int buffer, int rank);
 Geometry geometry_of(const plan::PlanT &plan, const Instance &instance, int buffer, int rank);
 
 // Parts of prepare() (order.cpp). Sets `chosen`: on messages every all-reduce is in two phases.
-void choose_stages(const plan::PlanT &plan, Instance &instance, bool messages);
+void choose_stages(const plan::PlanT &plan, Instance &instance);
 // Sets `waits`: of the plan's syncs those that are needed with these stages. False, with the error, if one is missing.
 bool find_waits(const plan::PlanT &plan, Instance &instance, std::string *error);
 // Finds places for scratch, once the stages are prepared. It is needed from the first stage that stores it to the last that

@@ -29,12 +29,12 @@ bool in_two_phases(const PlanT &p, const Instance &in, const StageT &one_shot) {
 
 }  // namespace
 
-void choose_stages(const PlanT &p, Instance &in, bool messages) {
+void choose_stages(const PlanT &p, Instance &in) {
     for (auto &item : p.items) {
         if (item.kind() == ItemKind::Stage) in.chosen.push_back(item.index());
         if (item.kind() != ItemKind::Choice) continue;
         auto &choice = p.choices[size_t(item.index())];
-        const bool two_phases = messages || in_two_phases(p, in, *p.stages[size_t(choice.one_shot())]);
+        const bool two_phases = in.messages || in_two_phases(p, in, *p.stages[size_t(choice.one_shot())]);
         in.chosen.push_back(two_phases ? choice.two_phases() : choice.one_shot());
     }
 }
@@ -96,7 +96,7 @@ void place_scratch(const PlanT &p, Instance &in) {
             own.need(uint64_t(stage.chunks[size_t(in.rank)].largest() * sum.element), i, i, &sum.offset);
         for (auto &t : stage.transfers)
             for (int q = 0; q < in.ranks && !t.chunked; q++)
-                if (q != in.rank && t.from(q))
+                if (!in.near[size_t(q)] && t.from(q))
                     own.need(geometry_of(p, in, t.buffer, q).bytes(), i, i, &t.offsets[size_t(q)]);
     }
     in.arena_bytes = own.place();

@@ -24,12 +24,15 @@ struct Execution {
     bool alone() const { return instance.ranks == 1; }
 };
 
-// Where peers' memory is reached by address, and for one rank alone.
+// Where all peers' memory is reached by address, and for one rank alone.
 int run_on_windows(Execution &x, StageInstance &stage);
 
-// Where ranks exchange messages: every addend goes to the rank that computes its region, which sums in rank order; what is
-// stored to all goes out again, chunk by chunk. Bytes are counted in stats.bytes_sent.
+// Where some peers are reached by messages: every addend goes to the rank that computes its region, which sums in rank order;
+// what is stored to all goes out again, chunk by chunk. Bytes are counted in stats.bytes_sent.
 int run_on_messages(Execution &x, StageInstance &stage);
+
+// What is stored to all goes from this rank's buffer to the peers that are reached by address, unless the kernel does that.
+void copy_to_near(Execution &x, StageInstance &stage, const Box &region);
 
 // What the first stage sends goes with the enter, where that is little and ranks exchange messages. To be called before it.
 void carry_on_messages(Execution &x);

@@ -1,4 +1,4 @@
-// Loads from and stores to peers as messages. Matched by (peer, tag) in order, so all ranks post them in one order: chunk
+// Loads from and stores to peers as messages, except those whose memory is reached by address. Matched by (peer, tag) in order, so all ranks post them in one order: chunk
 // by chunk, in a chunk transfer by transfer. Nobody waits for a message that its sender has not posted: addends of chunk
 // c + 1 are posted before those of chunk c are waited for, results of chunk c before those of chunk c - window + 1 are. What
 // is sent first goes with the enter, or overtakes the agreement on the call; nothing is received or computed before that.
@@ -43,6 +43,9 @@ public:
         }
         for (int64_t k = 0; k < window; k++)
             if (int status = results_[k].wait()) return status;
+        if (stage_.streamed) finish_streamed();
+        x_.comm.stats.bytes_loaded += stage_.bytes_loaded;
+        x_.comm.stats.bytes_stored += stage_.bytes_stored;
         return STRETTO_OK;
     }
 
@@ -56,9 +59,13 @@ private:
     bool goes_with_enter(int q) const { return is_first() && in_.carried_messages.out_bytes[size_t(q)]; }
     bool comes_with_enter(int q) const { return is_first() && in_.carried_messages.in_bytes[size_t(q)]; }
 
+    // Those that are reached by messages.
     template <class F>
     void for_peers(F f) {
-        for (int i = 1; i < in_.ranks; i++) f((in_.rank + i) % in_.ranks);
+        for (int i = 1, q = in_.rank; i < in_.ranks; i++) {
+            if (++q == in_.ranks) q = 0;
+            if (!in_.near[size_t(q)]) f(q);
+        }
     }
     // f(transfer, this rank's geometry of its buffer, peer) for the transfers that go chunk by chunk, or the others.
     template <class F>
@@ -138,7 +145,10 @@ private:
 
     int compute_chunk(int64_t c) {
         if (c >= stage_.count(in_.rank)) return STRETTO_OK;
-        return compute(x_, stage_, stage_.piece(in_.rank, c));
+        const Box region = stage_.piece(in_.rank, c);
+        if (int status = compute(x_, stage_, region)) return status;
+        copy_to_near(x_, stage_, region);
+        return STRETTO_OK;
     }
 
     void send_results(Flight &flight, const uint8_t *base, const Geometry &own, const Box &region) {

@@ -2,10 +2,8 @@
 #include "collectives/execute/sweep.h"
 
 namespace stretto::runtime {
-namespace {
-
 // Own first: the kernel has stored the chunk; now it is copied to the peers, the next rank's first to spread the traffic.
-void store_to_peers(Execution &x, StageInstance &stage, const Box &region) {
+void copy_to_near(Execution &x, StageInstance &stage, const Box &region) {
     Instance &in = x.instance;
     if (!stage.peer_stores.empty()) return;  // the kernel has done it
     Caching caching = stage.streamed ? Caching::Streamed : Caching::Plain;
@@ -15,12 +13,10 @@ void store_to_peers(Execution &x, StageInstance &stage, const Box &region) {
         const uint8_t *own = in.base(in.rank, store.buffer);
         for (int i = 1, q = in.rank; i < in.ranks; i++) {
             if (++q == in.ranks) q = 0;
-            copy_box(in.base(q, store.buffer), g, own, g, region, caching);
+            if (in.near[size_t(q)]) copy_box(in.base(q, store.buffer), g, own, g, region, caching);
         }
     }
 }
-
-}  // namespace
 
 int run_on_windows(Execution &x, StageInstance &stage) {
     const Chunks &chunks = stage.chunks[size_t(x.instance.rank)];
@@ -29,7 +25,7 @@ int run_on_windows(Execution &x, StageInstance &stage) {
             if (int status = x.transport().poll()) return status;
         Box region = chunks.at(c);
         if (int status = compute(x, stage, region)) return status;
-        store_to_peers(x, stage, region);
+        copy_to_near(x, stage, region);
     }
     if (stage.streamed) finish_streamed();
     x.comm.stats.bytes_loaded += stage.bytes_loaded;

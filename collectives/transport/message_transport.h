@@ -36,7 +36,7 @@ public:
 
     int rank() const override { return rank_; }
     int ranks() const override { return ranks_; }
-    bool shared() const override { return false; }
+    int host(int rank) const override { return rank; }
     bool reachable(const void *, uint64_t bytes) const override { return bytes == 0; }
     int enter(const Descriptor &, const Place *, int count) override;
     void *at(int, int) const override { return nullptr; }

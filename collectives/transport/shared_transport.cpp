@@ -207,7 +207,7 @@ int SharedTransport::progress(Request *requests, int count, bool) {
         if (requests[i].impl) {
             return set_error(
                 STRETTO_INVALID,
-                "ranks that share memory exchange no messages: shared() is true, use at()");
+                "ranks that share memory exchange no messages: direct() says so, use at()");
         }
     }
     return poll();

@@ -20,7 +20,7 @@ public:
 
     int rank() const override { return rank_; }
     int ranks() const override { return ranks_; }
-    bool shared() const override { return true; }
+    int host(int) const override { return 0; }
     bool reachable(const void *data, uint64_t bytes) const override {
         return bytes == 0 || world_->memory().reachable(data, bytes);
     }

@@ -1,5 +1,5 @@
-// What an algorithm needs of a communicator. Ranks that share memory have a window on each other's buffers; ranks that do
-// not exchange messages. Virtual calls are made once a chunk, never once an element.
+// What an algorithm needs of a communicator. Ranks of one host have a window on each other's buffers; ranks of two exchange
+// messages. Virtual calls are made once a chunk, never once an element.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -53,8 +53,11 @@ public:
     virtual int rank() const = 0;
     virtual int ranks() const = 0;
 
-    // ---- shared memory. True when at() may be used for every peer; else messages carry the loads and stores.
-    virtual bool shared() const = 0;
+    // Ranks with one number here reach each other's memory by address, at(); others by message.
+    virtual int host(int rank) const = 0;
+    bool direct(int peer) const { return host(peer) == host(rank()); }
+
+    // ---- shared memory.
     // May peers reach this memory as it is? Threads: any pointer. Processes: the heap of stretto_malloc.
     virtual bool reachable(const void *data, uint64_t bytes) const = 0;
     // Publishes descriptor and places (the same number on all ranks), waits for all ranks, compares the hashes. On messages it

@@ -46,9 +46,10 @@ struct Run {
     CheckReport &report;
 
     std::vector<Communicator> world(int ranks) const {
-        if (!o.messages) return threads(ranks);
+        if (o.world == CheckOptions::Threads) return threads(ranks);
         std::vector<stretto_comm_t *> handles(ranks);
-        check_status(runtime::make_message_comms(ranks, handles.data()));
+        check_status(o.world == CheckOptions::Messages ? runtime::make_message_comms(ranks, handles.data())
+                                                       : runtime::make_two_host_comms(ranks, handles.data()));
         return std::vector<Communicator>(handles.begin(), handles.end());
     }
 

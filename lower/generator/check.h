@@ -10,7 +10,11 @@ struct CheckOptions {
     std::vector<int64_t> sizes;   // values of every Size in turn; empty: 0, 1, P-1, P, P+1, 1009
     bool streaming_size = false;  // also one past the size from which peers are written with streaming stores
     uint64_t seed = 1;
-    bool messages = false;  // ranks exchange messages instead of sharing memory
+    // Ranks reach each other by address, by messages, or by both (collectives/transport/two_hosts.h).
+    enum World { Threads,
+                 Messages,
+                 TwoHosts };
+    World world = Threads;
     CompileOptions compile;
 };
 

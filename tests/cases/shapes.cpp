@@ -83,7 +83,9 @@ TEST_CASE("gather and scatter of (2, 3, 33, 5) on each of its dimensions") {
         Schedule s(p);
         s.split(sum, d);
         check_bits(p, s, o);
-        o.messages = true;
-        check_bits(p, Schedule(p), o);
+        for (auto world : {CheckOptions::Messages, CheckOptions::TwoHosts}) {
+            o.world = world;
+            check_bits(p, Schedule(p), o);
+        }
     }
 }

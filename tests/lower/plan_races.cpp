@@ -258,7 +258,7 @@ public:
             runtime::Shape shape;
             std::string error;
             if (!runtime::read_shape(p_, arguments.argv.data(), &shape, &error)) FAIL(error);
-            auto made = runtime::prepare(program, shape, arguments.argv.data(), r, ranks, true, &error);
+            auto made = runtime::prepare(program, shape, arguments.argv.data(), r, std::vector<int>(size_t(ranks)), &error);
             if (!made) FAIL(error);
             in_.push_back(std::move(made));
         }

@@ -8,7 +8,7 @@ using namespace stretto::test;
 
 TEST_CASE("a sum by blocks, of a sliced and of a replicated operand") {
     Packed sliced(block_sums(true)), replicated(block_sums(false));
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (int ranks : all_ranks)
             for (int64_t n : lengths(ranks)) {
                 CAPTURE(int(world));

@@ -8,6 +8,7 @@
 #include "collectives/base/tuning.h"
 #include "collectives/comm/comm.h"
 #include "collectives/execute/instance.h"
+#include "collectives/transport/mismatch.h"
 #include "tests/plan/plans.h"
 
 using namespace stretto;
@@ -101,7 +102,7 @@ std::vector<uint64_t> with_enter(const plan::PlanT &plan, std::vector<void *> ar
     runtime::Shape shape;
     std::string error;
     REQUIRE(runtime::read_shape(program.plan, argv.data(), &shape, &error));
-    auto instance = runtime::prepare(program, shape, argv.data(), 0, ranks, false, &error);
+    auto instance = runtime::prepare(program, shape, argv.data(), 0, runtime::all_ranks(ranks), &error);
     REQUIRE(instance);
     return instance->carried_messages.out_bytes;
 }

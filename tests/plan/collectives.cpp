@@ -116,7 +116,7 @@ void check_whole_sum(World world, int ranks, int64_t n) {
 }  // namespace
 
 TEST_CASE("all-reduce gives every rank the sum in rank order") {
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (int ranks : all_ranks)
             for (Carried how : {Carried::Auto, Carried::OneShot, Carried::TwoPhases})
                 for (int64_t n : lengths(ranks)) {
@@ -129,7 +129,7 @@ TEST_CASE("all-reduce gives every rank the sum in rank order") {
 }
 
 TEST_CASE("matrices, on either dimension, dense and with padded rows") {
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (int ranks : all_ranks)
             for (int d : {0, 1})
                 for (auto [B, H] : {std::pair<int64_t, int64_t>{33, 5}, {3, 1000}, {1, 1}, {70, 301}, {0, 5}})
@@ -145,7 +145,7 @@ TEST_CASE("matrices, on either dimension, dense and with padded rows") {
 }
 
 TEST_CASE("broadcast from each rank") {
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (int ranks : all_ranks)
             for (int root = 0; root < ranks; root++)
                 for (int64_t n : {int64_t(0), int64_t(1), int64_t(1000), int64_t(100003)})
@@ -153,7 +153,7 @@ TEST_CASE("broadcast from each rank") {
 }
 
 TEST_CASE("a load of all of each rank's buffer") {
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (int ranks : all_ranks)
             for (int64_t n : {0, 1, 1000}) check_whole_sum(world, ranks, n);
 }

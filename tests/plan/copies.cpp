@@ -18,7 +18,7 @@ public:
     explicit HeapOnly(std::unique_ptr<Transport> threads) : t_(std::move(threads)) {}
     int rank() const override { return t_->rank(); }
     int ranks() const override { return t_->ranks(); }
-    bool shared() const override { return true; }
+    int host(int rank) const override { return t_->host(rank); }
     bool reachable(const void *data, uint64_t) const override { return t_->owns(data); }
     int enter(const runtime::Descriptor &d, const runtime::Place *places, int count) override {
         for (int i = 0; i < count; i++) CHECK((places[i].bytes == 0 || t_->owns(places[i].data)));

@@ -48,7 +48,7 @@ void check_fused(World world, int ranks, int64_t n) {
 }  // namespace
 
 TEST_CASE("fused momentum step") {
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (int ranks : all_ranks)
             for (int64_t n : lengths(ranks)) {
                 CAPTURE(int(world));
@@ -83,7 +83,7 @@ TEST_CASE("messages carry 2 (P - 1) / P n elements a rank") {
 }
 
 TEST_CASE("a require that does not hold is an error on every rank, and the communicator stays in use") {
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (int ranks : {1, 2, 4}) {
             Packed program(fused_momentum());
             on_ranks(world, ranks, [&](stretto_comm_t *comm) {
@@ -103,7 +103,7 @@ TEST_CASE("a require that does not hold is an error on every rank, and the commu
 }
 
 TEST_CASE("scalars and sizes that differ between ranks are an error on every rank") {
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (bool size : {false, true}) {
             Packed program(fused_momentum());
             on_ranks(world, 3, [&](stretto_comm_t *comm) {
@@ -123,7 +123,7 @@ TEST_CASE("scalars and sizes that differ between ranks are an error on every ran
 }
 
 TEST_CASE("where sizes differ nothing of a peer's arrives, and arguments stay as they are") {
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (auto [mine, others] : {std::pair<int64_t, int64_t>{9, 100000}, {100000, 9}, {9, 10}}) {
             Packed gather(all_gather(1, 0)), sums(block_sums(false));
             on_ranks(world, 2, [&, mine = mine, others = others](stretto_comm_t *comm) {
@@ -149,7 +149,7 @@ TEST_CASE("where sizes differ nothing of a peer's arrives, and arguments stay as
 }
 
 TEST_CASE("a kernel that fails is named, on every rank") {
-    for (World world : {World::Threads, World::Messages})
+    for (World world : every_world)
         for (int ranks : {1, 2, 3}) {
             plan::PlanT broken = fused_momentum();
             broken.cpu->stages[0]->kernel->id = failing;

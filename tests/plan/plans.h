@@ -37,8 +37,11 @@ plan::PlanT block_sums(bool sliced);
 // total() = sum over ranks and elements of a local g: a load of all of each rank's buffer.
 plan::PlanT whole_sum();
 
+// TwoHosts: threads that reach each other by address or by message (transport/two_hosts.h).
 enum class World { Threads,
-                   Messages };
+                   Messages,
+                   TwoHosts };
+inline const World every_world[] = {World::Threads, World::Messages, World::TwoHosts};
 
 // Runs body(comm) on a thread a rank, with handles that live until all have returned. That of a rank whose REQUIRE failed
 // is freed at once, so that the others do not wait for it.

@@ -36,7 +36,7 @@ const std::string wrong_extent =
 }  // namespace
 
 TEST_CASE("a wrong extent on every rank: all refuse, and may call again") {
-    for (World world : {World::Threads, World::Messages}) {
+    for (World world : every_world) {
         for (int ranks : {2, 3, 5}) {
             on_ranks(world, ranks, [&](stretto_comm_t *comm) {
                 Call call;
@@ -52,7 +52,7 @@ TEST_CASE("a wrong extent on every rank: all refuse, and may call again") {
 }
 
 TEST_CASE("each rank for a reason of its own: each is told its own, and may call again") {
-    for (World world : {World::Threads, World::Messages}) {
+    for (World world : every_world) {
         on_ranks(world, 3, [&](stretto_comm_t *comm) {
             Call call;
             if (stretto_comm_rank(comm) == 1) {
@@ -68,7 +68,7 @@ TEST_CASE("each rank for a reason of its own: each is told its own, and may call
 }
 
 TEST_CASE("on some ranks only: an error on every rank, the first of them is named, and that is the end") {
-    for (World world : {World::Threads, World::Messages}) {
+    for (World world : every_world) {
         on_ranks(world, 4, [&](stretto_comm_t *comm) {
             Call call;
             CHECK(call(comm, 5, false) == 0);
@@ -84,7 +84,7 @@ TEST_CASE("on some ranks only: an error on every rank, the first of them is name
 }
 
 TEST_CASE("a rank that refuses and one that calls something else") {
-    for (World world : {World::Threads, World::Messages}) {
+    for (World world : every_world) {
         on_ranks(world, 2, [&](stretto_comm_t *comm) {
             Call call;
             int status = stretto_comm_rank(comm) ? stretto_barrier(comm) : call(comm, 5, true);

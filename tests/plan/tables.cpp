@@ -10,7 +10,7 @@ using namespace stretto::test;
 TEST_CASE("300 all-reduced tensors in one program, in calls whose tensors change places") {
     constexpr int count = 300;
     Packed program(all_reduces(count));
-    for (World world : {World::Threads, World::Messages}) {
+    for (World world : every_world) {
         for (int ranks : {2, 3}) {
             for (int64_t n : {int64_t(7), int64_t(700)}) {
                 on_ranks(world, ranks, [&](stretto_comm_t *comm) {
