@@ -21,11 +21,9 @@ double quota_v2(const std::string &folder) {
 }
 
 double quota_v1(const std::string &folder) {
-    std::ifstream quota_file(folder + "/cpu.cfs_quota_us"),
-        period_file(folder + "/cpu.cfs_period_us");
+    std::ifstream quota_file(folder + "/cpu.cfs_quota_us"), period_file(folder + "/cpu.cfs_period_us");
     double quota = -1, period = 0;
-    if (!(quota_file >> quota) || !(period_file >> period) || quota <= 0 || period <= 0)
-        return no_quota;
+    if (!(quota_file >> quota) || !(period_file >> period) || quota <= 0 || period <= 0) return no_quota;
     return quota / period;
 }
 
@@ -46,11 +44,9 @@ double cgroup_quota() {
     while (std::getline(file, line)) {  // "0::/group" or "4:cpu,cpuacct:/group"
         size_t first = line.find(':'), second = line.find(':', first + 1);
         if (first == std::string::npos || second == std::string::npos) continue;
-        std::string controllers = line.substr(first + 1, second - first - 1),
-                    group = line.substr(second + 1);
+        std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
         if (group.empty() || group[0] != '/') continue;
-        if (controllers.empty())
-            result = std::min(result, least("/sys/fs/cgroup", group, quota_v2));
+        if (controllers.empty()) result = std::min(result, least("/sys/fs/cgroup", group, quota_v2));
         else if (controllers.find("cpu") == 0) {
             result = std::min(result, least("/sys/fs/cgroup/" + controllers, group, quota_v1));
         }
@@ -63,8 +59,7 @@ double cgroup_quota() {
 cpu_set_t allowed_cores() {
     cpu_set_t mask;
     CPU_ZERO(&mask);
-    // More than 1024 processors: the call fails and one core is assumed, which only makes waits
-    // yield sooner.
+    // More than 1024 processors: the call fails and one core is assumed, which only makes waits yield sooner.
     if (sched_getaffinity(0, sizeof mask, &mask) != 0) CPU_SET(0, &mask);
     return mask;
 }

@@ -1,5 +1,4 @@
-// How many cores the ranks of a host may use: waiting by spinning pays only while every rank has
-// one of its own.
+// How many cores the ranks of a host may use: waiting by spinning pays only while every rank has one of its own.
 #pragma once
 #include <sched.h>
 

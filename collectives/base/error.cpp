@@ -16,8 +16,7 @@ std::string &slot() {
 }  // namespace
 
 int set_error(int status, const char *format, ...) {
-    // The arguments may point into the slot (a text that gets a prefix), so the new text is built
-    // aside.
+    // The arguments may point into the slot (a text that gets a prefix), so the new text is built aside.
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);

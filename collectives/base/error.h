@@ -5,9 +5,8 @@
 
 namespace stretto::runtime {
 
-// Remembers a formatted text (what happened, which rank, which operation, values) for
-// stretto_last_error() and returns `status`, so that a function can say `return
-// set_error(STRETTO_INVALID, ...)`. Must not be given STRETTO_OK.
+// Remembers a formatted text (what happened, which rank, which operation, values) for stretto_last_error() and returns
+// `status`, so that a function can say `return set_error(STRETTO_INVALID, ...)`. Must not be given STRETTO_OK.
 int set_error(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // The same for a text that is complete already.

@@ -5,8 +5,7 @@
 namespace stretto::runtime {
 
 uint64_t hash_bytes(const void *data, uint64_t bytes, uint64_t seed) {
-    // Multiply and fold, eight bytes at a time (as in wyhash); the length goes in, so that padding
-    // cannot collide.
+    // Multiply and fold, eight bytes at a time (as in wyhash); the length goes in, so that padding cannot collide.
     auto mix = [](uint64_t a, uint64_t b) {
         __uint128_t product = __uint128_t(a) * b;
         return uint64_t(product) ^ uint64_t(product >> 64);

@@ -10,8 +10,7 @@ namespace stretto::runtime {
 
 namespace {
 
-int read_number(const char *name, uint64_t least, uint64_t most, const char *what,
-                uint64_t *result) {
+int read_number(const char *name, uint64_t least, uint64_t most, const char *what, uint64_t *result) {
     const char *text = getenv(name);
     if (!text) return STRETTO_OK;
     char *end = nullptr;
@@ -31,20 +30,17 @@ int read_settings(Settings *settings) {
         char *end = nullptr;
         double value = strtod(text, &end);
         if (end == text || *end || !std::isfinite(value) || value <= 0) {
-            return set_error(
-                STRETTO_INVALID,
-                "STRETTO_TIMEOUT=%s: a positive number of seconds is needed, such as 300 or 0.5",
-                text);
+            return set_error(STRETTO_INVALID,
+                             "STRETTO_TIMEOUT=%s: a positive number of seconds is needed, such as 300 or 0.5", text);
         }
         settings->timeout = value;
     }
     uint64_t epoch = 0;
-    if (int status =
-            read_number("STRETTO_TEST_EPOCH", 0, UINT32_MAX, "a 32-bit unsigned number", &epoch))
+    if (int status = read_number("STRETTO_TEST_EPOCH", 0, UINT32_MAX, "a 32-bit unsigned number", &epoch))
         return status;
     settings->first_epoch = uint32_t(epoch);
-    return read_number("STRETTO_TEST_PIECE", 4096, uint64_t(1) << 30,
-                       "a number of bytes from 4096 to 1 GiB", &settings->largest_piece);
+    return read_number("STRETTO_TEST_PIECE", 4096, uint64_t(1) << 30, "a number of bytes from 4096 to 1 GiB",
+                       &settings->largest_piece);
 }
 
 }  // namespace stretto::runtime

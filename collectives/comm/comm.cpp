@@ -18,12 +18,9 @@ std::atomic<uint32_t> generation{0};
 
 // Registered when the library is loaded: a child that was forked before its parent made a
 // communicator is fine either way.
-const int registered =
-    pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+const int registered = pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
 
-int null_handle(const char *operation) {
-    return set_error(STRETTO_INVALID, "%s: the communicator is null", operation);
-}
+int null_handle(const char *operation) { return set_error(STRETTO_INVALID, "%s: the communicator is null", operation); }
 
 int forked(const char *operation, int rank) {
     return set_error(STRETTO_FORKED,
@@ -94,8 +91,7 @@ extern "C" {
 
 void stretto_comm_free(stretto_comm_t *comm) {
     if (!comm) return;
-    if (comm->fork_generation != fork_generation())
-        return;  // the parent's: its peers must not see it leave
+    if (comm->fork_generation != fork_generation()) return;  // the parent's: its peers must not see it leave
     delete comm;
 }
 
@@ -114,8 +110,7 @@ int stretto_comm_sub(stretto_comm_t *parent, const int *ranks, int count, strett
     std::vector<bool> seen(static_cast<size_t>(t.ranks()));
     if (count < 1 || count > t.ranks())
         return set_error(STRETTO_INVALID, "stretto_comm_sub: %d of %d ranks", count, t.ranks());
-    if (!ranks || !comm)
-        return set_error(STRETTO_INVALID, "stretto_comm_sub: %s is null", ranks ? "comm" : "ranks");
+    if (!ranks || !comm) return set_error(STRETTO_INVALID, "stretto_comm_sub: %s is null", ranks ? "comm" : "ranks");
     for (int i = 0; i < count; i++) {
         if (ranks[i] < 0 || ranks[i] >= t.ranks()) {
             return set_error(STRETTO_INVALID, "stretto_comm_sub: rank %d is in the list; there are %d ranks", ranks[i],
@@ -126,8 +121,8 @@ int stretto_comm_sub(stretto_comm_t *parent, const int *ranks, int count, strett
         seen[size_t(ranks[i])] = true;
     }
     if (!seen[size_t(t.rank())]) {
-        return set_error(STRETTO_INVALID, "stretto_comm_sub: this rank, %d, is not in the list; only those that are call",
-                         t.rank());
+        return set_error(STRETTO_INVALID,
+                         "stretto_comm_sub: this rank, %d, is not in the list; only those that are call", t.rank());
     }
     try {
         std::unique_ptr<Transport> made;
@@ -145,8 +140,7 @@ int stretto_barrier(stretto_comm_t *comm) {
     Descriptor d = describe(comm, "barrier");
     comm->sequence++;
     comm->stats.barriers++;
-    // An enter is a barrier, and the next one writes the other descriptor: nobody has to wait a
-    // second time.
+    // An enter is a barrier, and the next one writes the other descriptor: nobody has to wait a second time.
     if (int status = comm->transport->enter(d, nullptr, 0)) return status;
     return comm->transport->leave(false);
 }
@@ -176,9 +170,7 @@ void stretto_free(stretto_comm_t *comm, void *data) {
     if (comm && data && comm->fork_generation == fork_generation()) comm->transport->release(data);
 }
 
-int stretto_owns(const stretto_comm_t *comm, const void *data) {
-    return comm && data && comm->transport->owns(data);
-}
+int stretto_owns(const stretto_comm_t *comm, const void *data) { return comm && data && comm->transport->owns(data); }
 
 void stretto_slice(int64_t n, int rank, int ranks, int64_t *begin, int64_t *end) {
     // 128-bit products: n * ranks may pass 2^63.

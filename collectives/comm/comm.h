@@ -1,5 +1,4 @@
-// What a communicator handle is: one rank's transport, counters, and the guard that lets one thread
-// use it at a time.
+// What a communicator handle is: one rank's transport, counters, and the guard that lets one thread use it at a time.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -15,10 +14,8 @@ struct stretto_comm_t {
 
     std::unique_ptr<stretto::runtime::Transport> transport;
     stretto_stats stats{};
-    uint32_t sequence =
-        0;  // calls begun on this handle, failed ones included: Descriptor::sequence
-    std::shared_ptr<void>
-        executor_state;  // the executor's plan cache and scratch; dies before the transport
+    uint32_t sequence = 0;                 // calls begun on this handle, failed ones included: Descriptor::sequence
+    std::shared_ptr<void> executor_state;  // the executor's plan cache and scratch; dies before the transport
     std::atomic<bool> busy{false};
     uint32_t fork_generation;  // of the process that made this handle
 };
@@ -45,8 +42,7 @@ private:
     int status_;
 };
 
-// The control word of the SSE unit (flush-to-zero, rounding), 0 on other processors:
-// Descriptor::mxcsr.
+// The control word of the SSE unit (flush-to-zero, rounding), 0 on other processors: Descriptor::mxcsr.
 uint32_t floating_point_mode();
 
 }  // namespace stretto::runtime

@@ -1,5 +1,4 @@
-// Ranks that are processes of one host: by their launcher's environment, or by the caller's
-// all-gather.
+// Ranks that are processes of one host: by their launcher's environment, or by the caller's all-gather.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,8 +23,8 @@ int make(const Meeting &meeting, stretto_comm_t **comm) {
     // One rank has no peers: any memory is good, as among threads.
     if (meeting.ranks == 1) return stretto_comm_threads(1, comm);
     if (meeting.ranks > most_ranks) {
-        return set_error(STRETTO_INVALID, "%s: at most %d ranks are possible on a host",
-                         meeting.origin.c_str(), most_ranks);
+        return set_error(STRETTO_INVALID, "%s: at most %d ranks are possible on a host", meeting.origin.c_str(),
+                         most_ranks);
     }
     Settings settings;
     if (int status = read_settings(&settings)) return status;
@@ -33,11 +32,9 @@ int make(const Meeting &meeting, stretto_comm_t **comm) {
         WorldParts parts;
         if (int status = meet(meeting, settings, &parts)) return status;
         Lines *lines = lines_of_all(*parts.state, parts.ranks);
-        *comm = new stretto_comm_t(
-            std::make_unique<SharedTransport>(std::make_shared<World>(std::move(parts)), lines));
+        *comm = new stretto_comm_t(std::make_unique<SharedTransport>(std::make_shared<World>(std::move(parts)), lines));
     } catch (const std::bad_alloc &) {
-        return set_error(STRETTO_NO_MEMORY, "%s: no memory for a communicator",
-                         meeting.origin.c_str());
+        return set_error(STRETTO_NO_MEMORY, "%s: no memory for a communicator", meeting.origin.c_str());
     }
     return STRETTO_OK;
 }
@@ -45,8 +42,7 @@ int make(const Meeting &meeting, stretto_comm_t **comm) {
 // What a rank tells the others through the caller's all-gather.
 struct Card {
     unsigned char token[16];
-    uint64_t
-        host;  // of the running system and its network namespace, in which abstract sockets live
+    uint64_t host;  // of the running system and its network namespace, in which abstract sockets live
     int32_t rank, ranks;
 };
 
@@ -92,33 +88,29 @@ int check_cards(const std::vector<Card> &cards) {
 
 using namespace stretto::runtime;
 
-extern "C" int stretto_comm_create(int rank, int ranks, stretto_allgather_fn allgather,
-                                   void *context, stretto_comm_t **comm) {
+extern "C" int stretto_comm_create(int rank, int ranks, stretto_allgather_fn allgather, void *context,
+                                   stretto_comm_t **comm) {
     if (!comm || !allgather) {
-        return set_error(STRETTO_INVALID, "stretto_comm_create: %s is null",
-                         comm ? "allgather" : "comm");
+        return set_error(STRETTO_INVALID, "stretto_comm_create: %s is null", comm ? "allgather" : "comm");
     }
     if (ranks < 1 || rank < 0 || rank >= ranks) {
         return set_error(STRETTO_INVALID, "stretto_comm_create: rank %d of %d ranks", rank, ranks);
     }
     Card mine{};
-    if (getrandom(mine.token, sizeof mine.token, 0) != ssize_t(sizeof mine.token))
-        return set_system_error("getrandom");
+    if (getrandom(mine.token, sizeof mine.token, 0) != ssize_t(sizeof mine.token)) return set_system_error("getrandom");
     mine.host = host_hash();
     mine.rank = rank;
     mine.ranks = ranks;
     std::vector<Card> cards(static_cast<size_t>(ranks));
     if (int code = allgather(context, &mine, cards.data(), sizeof mine)) {
-        return set_error(STRETTO_SYSTEM, "stretto_comm_create: the caller's all-gather returned %d",
-                         code);
+        return set_error(STRETTO_SYSTEM, "stretto_comm_create: the caller's all-gather returned %d", code);
     }
     if (int status = check_cards(cards)) return status;
     Meeting meeting;
     meeting.rank = rank;
     meeting.ranks = ranks;
     meeting.name = socket_name(cards[0].token);
-    meeting.origin =
-        "stretto_comm_create: rank " + std::to_string(rank) + " of " + std::to_string(ranks);
+    meeting.origin = "stretto_comm_create: rank " + std::to_string(rank) + " of " + std::to_string(ranks);
     return make(meeting, comm);
 }
 
@@ -126,13 +118,11 @@ extern "C" int stretto_comm_from_env(stretto_comm_t **comm) {
     if (!comm) return set_error(STRETTO_INVALID, "stretto_comm_from_env: comm is null");
     Launch launch;
     if (int status = read_launch(&launch)) return status;
-    // A process may make several communicators, all ranks in the same order: each gets a name of
-    // its own.
+    // A process may make several communicators, all ranks in the same order: each gets a name of its own.
     static std::atomic<unsigned> made{0};
-    std::string key = launch.launcher + "\n" + launch.job + "user " + std::to_string(geteuid()) +
-                      "\nnumber " + std::to_string(made.fetch_add(1));
-    uint64_t halves[2] = {hash_bytes(key.data(), key.size(), 1),
-                          hash_bytes(key.data(), key.size(), 2)};
+    std::string key = launch.launcher + "\n" + launch.job + "user " + std::to_string(geteuid()) + "\nnumber " +
+                      std::to_string(made.fetch_add(1));
+    uint64_t halves[2] = {hash_bytes(key.data(), key.size(), 1), hash_bytes(key.data(), key.size(), 2)};
     unsigned char token[16];
     memcpy(token, halves, sizeof token);
     Meeting meeting;

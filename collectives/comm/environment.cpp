@@ -24,8 +24,7 @@ struct Convention {
     std::initializer_list<const char *> job;            // together unique to the job
 };
 
-// In this order: mpirun under Slurm leaves Slurm's variables as they are, torchrun under mpirun
-// none of its own.
+// In this order: mpirun under Slurm leaves Slurm's variables as they are, torchrun under mpirun none of its own.
 const Convention conventions[] = {
     {"stretto_run", {"STRETTO_RANK"}, {"STRETTO_RANKS"}, {}, {}, {"STRETTO_JOB"}},
     {"Open MPI",
@@ -40,12 +39,7 @@ const Convention conventions[] = {
      {"LOCAL_WORLD_SIZE"},
      {},
      {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"}},
-    {"PMI",
-     {"PMI_RANK"},
-     {"PMI_SIZE"},
-     {"MPI_LOCALNRANKS"},
-     {},
-     {"PMI_JOBID", "PMI_PORT", "PMI_KVS"}},
+    {"PMI", {"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALNRANKS"}, {}, {"PMI_JOBID", "PMI_PORT", "PMI_KVS"}},
     {"Slurm",
      {"SLURM_PROCID"},
      {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
@@ -70,10 +64,8 @@ int parse(const Variable &v, long least, long *result) {
     char *end = nullptr;
     errno = 0;
     *result = strtol(v.value, &end, 10);
-    if (end != v.value && !*end && !errno && *result >= least && *result < INT_MAX)
-        return STRETTO_OK;
-    return set_error(STRETTO_INVALID, "%s=%s: a whole number of at least %ld is needed", v.name,
-                     v.value, least);
+    if (end != v.value && !*end && !errno && *result >= least && *result < INT_MAX) return STRETTO_OK;
+    return set_error(STRETTO_INVALID, "%s=%s: a whole number of at least %ld is needed", v.name, v.value, least);
 }
 
 // Field 22 of /proc/PID/stat: a process number alone may be used again.
@@ -88,16 +80,13 @@ std::string start_time(int pid) {
     return field;
 }
 
-// MPICH's mpiexec names nothing that is unique to the job, but holds the other end of the socket
-// PMI_FD of each rank.
+// MPICH's mpiexec names nothing that is unique to the job, but holds the other end of the socket PMI_FD of each rank.
 int pmi_job(const Launch &launch, std::string *job) {
     Variable fd_variable = first_set({"PMI_FD"});
     if (!fd_variable) {
         if (!job->empty() || launch.ranks == 1) return STRETTO_OK;
-        return set_error(
-            STRETTO_INVALID,
-            "%s, but neither PMI_FD nor PMI_PORT is set: no mpiexec started this process",
-            launch.origin.c_str());
+        return set_error(STRETTO_INVALID, "%s, but neither PMI_FD nor PMI_PORT is set: no mpiexec started this process",
+                         launch.origin.c_str());
     }
     long fd;
     if (int status = parse(fd_variable, 0, &fd)) return status;
@@ -105,24 +94,22 @@ int pmi_job(const Launch &launch, std::string *job) {
     socklen_t length = sizeof server;
     if (getsockopt(int(fd), SOL_SOCKET, SO_PEERCRED, &server, &length) != 0) {
         if (launch.ranks == 1) return STRETTO_OK;
-        return set_error(STRETTO_INVALID, "%s, but PMI_FD=%s is no socket to an mpiexec",
-                         launch.origin.c_str(), fd_variable.value);
+        return set_error(STRETTO_INVALID, "%s, but PMI_FD=%s is no socket to an mpiexec", launch.origin.c_str(),
+                         fd_variable.value);
     }
     *job += "server " + std::to_string(server.pid) + " " + start_time(server.pid);
     return STRETTO_OK;
 }
 
 int several_hosts(const Launch &launch, const Variable &v) {
-    return set_error(
-        STRETTO_INVALID,
-        "%s, %s=%s: the ranks are on several hosts; stretto_comm_from_env is for one host, "
-        "use stretto_comm_from_mpi",
-        launch.origin.c_str(), v.name, v.value);
+    return set_error(STRETTO_INVALID,
+                     "%s, %s=%s: the ranks are on several hosts; stretto_comm_from_env is for one host, "
+                     "use stretto_comm_from_mpi",
+                     launch.origin.c_str(), v.name, v.value);
 }
 
 int read(const Convention &c, const Variable &rank, const Variable &ranks, Launch *launch) {
-    const char *missing = !rank ? *c.rank.begin() : *(c.ranks.end() - 1),
-               *set = rank ? rank.name : ranks.name;
+    const char *missing = !rank ? *c.rank.begin() : *(c.ranks.end() - 1), *set = rank ? rank.name : ranks.name;
     long r = 0, n = 0;
     if (ranks) {
         if (int status = parse(ranks, 1, &n)) return status;
@@ -130,21 +117,18 @@ int read(const Convention &c, const Variable &rank, const Variable &ranks, Launc
     // An allocation of one task without a step is one rank; with more, the ranks were not started.
     bool single = !rank && n == 1;
     if (!single && (!rank || !ranks)) {
-        return set_error(
-            STRETTO_INVALID,
-            "%s=%s is set but %s is not: set both, as %s does, or neither to run as one rank", set,
-            rank ? rank.value : ranks.value, missing, c.name);
+        return set_error(STRETTO_INVALID,
+                         "%s=%s is set but %s is not: set both, as %s does, or neither to run as one rank", set,
+                         rank ? rank.value : ranks.value, missing, c.name);
     }
     if (rank) {
         if (int status = parse(rank, 0, &r)) return status;
     }
     launch->launcher = c.name;
-    launch->origin = std::string(c.name) + ": " +
-                     (rank ? std::string(rank.name) + "=" + rank.value + ", " : "") + ranks.name +
-                     "=" + ranks.value;
+    launch->origin = std::string(c.name) + ": " + (rank ? std::string(rank.name) + "=" + rank.value + ", " : "") +
+                     ranks.name + "=" + ranks.value;
     if (r >= n) {
-        return set_error(STRETTO_INVALID, "%s: %s must be less than %s", launch->origin.c_str(),
-                         rank.name, ranks.name);
+        return set_error(STRETTO_INVALID, "%s: %s must be less than %s", launch->origin.c_str(), rank.name, ranks.name);
     }
     launch->rank = int(r);
     launch->ranks = int(n);

@@ -5,8 +5,7 @@
 namespace stretto::runtime {
 
 struct Launch {
-    std::string
-        launcher;  // "stretto_run", "Open MPI", "torchrun", "PMI", "Slurm"; empty: started alone
+    std::string launcher;  // "stretto_run", "Open MPI", "torchrun", "PMI", "Slurm"; empty: started alone
     int rank = 0, ranks = 1;
     std::string origin;  // for texts: "torchrun: RANK=1, WORLD_SIZE=4"
     std::string job;     // what the launcher makes unique to the job

@@ -65,16 +65,13 @@ int connect_to(const std::string &name, double deadline, Fd *result) {
 int check_peer_user(const Fd &socket) {
     ucred peer{};
     socklen_t length = sizeof peer;
-    if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-        return set_system_error("SO_PEERCRED");
+    if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return set_system_error("SO_PEERCRED");
     if (peer.uid == geteuid()) return STRETTO_OK;
-    return set_error(STRETTO_INVALID,
-                     "a process of user %u answers for this job; this rank belongs to user %u",
+    return set_error(STRETTO_INVALID, "a process of user %u answers for this job; this rank belongs to user %u",
                      unsigned(peer.uid), unsigned(geteuid()));
 }
 
-int send_message(const Fd &socket, const void *data, size_t bytes,
-                 const std::vector<int> &descriptors) {
+int send_message(const Fd &socket, const void *data, size_t bytes, const std::vector<int> &descriptors) {
     iovec part{const_cast<void *>(data), bytes};
     alignas(cmsghdr) char control[CMSG_SPACE(most_descriptors * sizeof(int))] = {};
     msghdr message{};
@@ -95,8 +92,8 @@ int send_message(const Fd &socket, const void *data, size_t bytes,
     return sent == ssize_t(bytes) ? STRETTO_OK : set_system_error("sendmsg to a rank of the job");
 }
 
-int receive_message(const Fd &socket, void *data, size_t bytes, size_t descriptors,
-                    std::vector<Fd> *received, double deadline) {
+int receive_message(const Fd &socket, void *data, size_t bytes, size_t descriptors, std::vector<Fd> *received,
+                    double deadline) {
     for (;;) {
         double left = deadline - seconds_now();
         if (left <= 0) return STRETTO_TIMEOUT;
@@ -113,9 +110,7 @@ int receive_message(const Fd &socket, void *data, size_t bytes, size_t descripto
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     ssize_t got;
-    do {
-        got = recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
-    } while (got < 0 && errno == EINTR);
+    do { got = recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC); } while (got < 0 && errno == EINTR);
     if (got == 0 || (got < 0 && errno == ECONNRESET)) return STRETTO_PEER_LOST;
     if (got < 0) return set_system_error("recvmsg from a rank of the job");
     std::vector<Fd> fds;
@@ -129,11 +124,10 @@ int receive_message(const Fd &socket, void *data, size_t bytes, size_t descripto
         }
     }
     if (size_t(got) != bytes || fds.size() != descriptors) {
-        return set_error(
-            STRETTO_SYSTEM,
-            "a rank of the job sent %zd bytes and %zu descriptors where %zu and %zu belong "
-            "(another version of the runtime, or the limit on open files)",
-            got, fds.size(), bytes, descriptors);
+        return set_error(STRETTO_SYSTEM,
+                         "a rank of the job sent %zd bytes and %zu descriptors where %zu and %zu belong "
+                         "(another version of the runtime, or the limit on open files)",
+                         got, fds.size(), bytes, descriptors);
     }
     if (received) *received = std::move(fds);
     return STRETTO_OK;

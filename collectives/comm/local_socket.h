@@ -19,12 +19,11 @@ int connect_to(const std::string &name, double deadline, Fd *socket);
 // Is the process at the other end this user's? STRETTO_INVALID with both user ids if not.
 int check_peer_user(const Fd &socket);
 
-int send_message(const Fd &socket, const void *data, size_t bytes,
-                 const std::vector<int> &descriptors);
+int send_message(const Fd &socket, const void *data, size_t bytes, const std::vector<int> &descriptors);
 
 // Exactly `bytes` and `descriptors` descriptors, else STRETTO_SYSTEM. STRETTO_TIMEOUT at the
 // deadline, STRETTO_PEER_LOST if the other end has closed; both without a text of their own.
-int receive_message(const Fd &socket, void *data, size_t bytes, size_t descriptors,
-                    std::vector<Fd> *received, double deadline);
+int receive_message(const Fd &socket, void *data, size_t bytes, size_t descriptors, std::vector<Fd> *received,
+                    double deadline);
 
 }  // namespace stretto::runtime

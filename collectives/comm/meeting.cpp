@@ -78,8 +78,7 @@ public:
         world->settings = settings_;
         world->state = std::shared_ptr<WorldState>(state, [bytes](WorldState *s) { munmap(s, bytes); });
         uint64_t stride = windows_.stride();
-        world->memory =
-            std::make_shared<WindowMemory>(windows_.take(), stride, meeting_.rank, meeting_.ranks);
+        world->memory = std::make_shared<WindowMemory>(windows_.take(), stride, meeting_.rank, meeting_.ranks);
         for (Member &m : members_) {
             world->pids.push_back(m.hello.pid);
             world->processes.push_back(std::move(m.process));
@@ -103,8 +102,7 @@ private:
         Member &me = self();
         if (int status = make_memory_file("stretto-heap", &me.heap)) return status;
         me.process = Fd(int(syscall(SYS_pidfd_open, getpid(), 0)));
-        if (!me.process.valid())
-            return set_system_error("pidfd_open, by which lost ranks are noticed (Linux 5.3)");
+        if (!me.process.valid()) return set_system_error("pidfd_open, by which lost ranks are noticed (Linux 5.3)");
         if (int status = windows_.reserve(meeting_.ranks, largest_stride)) return status;
         me.hello.rank = meeting_.rank;
         me.hello.ranks = meeting_.ranks;
@@ -116,8 +114,7 @@ private:
     }
 
     int map_control(const Fd &file) {
-        void *p = mmap(nullptr, control_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
-                       file.get(), 0);
+        void *p = mmap(nullptr, control_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
         if (p == MAP_FAILED) return set_system_error("mapping the signal lines");
         control_memory_ = p;
         return STRETTO_OK;
@@ -126,8 +123,7 @@ private:
     int map_heaps(uint64_t stride) {
         if (stride != windows_.stride()) {
             if (int status = windows_.reserve(meeting_.ranks, stride)) return status;
-            if (windows_.stride() != stride)
-                return set_error(STRETTO_NO_MEMORY, "no room for the heaps of all ranks");
+            if (windows_.stride() != stride) return set_error(STRETTO_NO_MEMORY, "no room for the heaps of all ranks");
         }
         if (int status = fix_size(self().heap, stride)) return status;
         for (int q = 0; q < meeting_.ranks; q++) {
@@ -154,11 +150,10 @@ private:
         for (int q = 0; q < meeting_.ranks; q++) {
             if (!members_[size_t(q)].arrived) ranks.push_back(q);
         }
-        return set_error(
-            STRETTO_TIMEOUT,
-            "%s did not come within %g s (STRETTO_TIMEOUT); is each a process on this host that "
-            "makes the same communicator?",
-            rank_list(ranks).c_str(), settings_.timeout);
+        return set_error(STRETTO_TIMEOUT,
+                         "%s did not come within %g s (STRETTO_TIMEOUT); is each a process on this host that "
+                         "makes the same communicator?",
+                         rank_list(ranks).c_str(), settings_.timeout);
     }
 
     int gather() {
@@ -177,15 +172,12 @@ private:
             }
             double left = deadline_ - seconds_now();
             if (left <= 0) return missing();
-            if (poll(events.data(), events.size(), int(std::min(left * 1000 + 1, 1e6))) < 0 &&
-                errno != EINTR) {
+            if (poll(events.data(), events.size(), int(std::min(left * 1000 + 1, 1e6))) < 0 && errno != EINTR) {
                 return set_system_error("poll");
             }
-            for (size_t i = first_member; i < events.size();
-                 i++) {  // it has nothing to say now: it has ended
+            for (size_t i = first_member; i < events.size(); i++) {  // it has nothing to say now: it has ended
                 if (events[i].revents) {
-                    return set_error(STRETTO_PEER_LOST,
-                                     "rank %d lost: its process ended while ranks were gathering",
+                    return set_error(STRETTO_PEER_LOST, "rank %d lost: its process ended while ranks were gathering",
                                      who[i - first_member]);
                 }
             }
@@ -197,35 +189,27 @@ private:
             }
             if (events[0].revents) {
                 Fd socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-                if (socket.valid() && check_peer_user(socket) == STRETTO_OK)
-                    strangers.push_back(std::move(socket));
+                if (socket.valid() && check_peer_user(socket) == STRETTO_OK) strangers.push_back(std::move(socket));
             }
         }
         return STRETTO_OK;
     }
 
-    // A process that has come and says who it is. One that does not speak the protocol is sent
-    // away, no more.
+    // A process that has come and says who it is. One that does not speak the protocol is sent away, no more.
     int welcome(Fd socket, int *arrived) {
         Message hello;
         std::vector<Fd> fds;
-        if (receive_message(socket, &hello, sizeof hello, 2, &fds, deadline_) ||
-            hello.magic != protocol)
+        if (receive_message(socket, &hello, sizeof hello, 2, &fds, deadline_) || hello.magic != protocol)
             return STRETTO_OK;
         int status = STRETTO_OK;
         if (hello.ranks != meeting_.ranks) {
-            status = set_error(STRETTO_INVALID,
-                               "rank %d was told that there are %d ranks, rank 0 that there are %d",
+            status = set_error(STRETTO_INVALID, "rank %d was told that there are %d ranks, rank 0 that there are %d",
                                hello.rank, hello.ranks, meeting_.ranks);
-        } else if (hello.rank < 0 || hello.rank >= meeting_.ranks ||
-                   members_[size_t(hello.rank)].arrived) {
-            status =
-                set_error(STRETTO_INVALID, "two processes (%d and %d) say that they are rank %d",
-                          int(hello.pid),
-                          hello.rank >= 0 && hello.rank < meeting_.ranks
-                              ? int(members_[size_t(hello.rank)].hello.pid)
-                              : 0,
-                          hello.rank);
+        } else if (hello.rank < 0 || hello.rank >= meeting_.ranks || members_[size_t(hello.rank)].arrived) {
+            status = set_error(
+                STRETTO_INVALID, "two processes (%d and %d) say that they are rank %d", int(hello.pid),
+                hello.rank >= 0 && hello.rank < meeting_.ranks ? int(members_[size_t(hello.rank)].hello.pid) : 0,
+                hello.rank);
         }
         if (status) {
             Message bad = refusal(status, last_error());
@@ -259,8 +243,7 @@ private:
         if (int status = make_memory_file("stretto-control", &control)) return status;
         if (int status = fix_size(control, control_bytes())) return status;
         if (int status = map_control(control)) return status;
-        if (!take_pages(control_memory_, control_bytes()))
-            return set_system_error("memory for the signal lines");
+        if (!take_pages(control_memory_, control_bytes())) return set_system_error("memory for the signal lines");
         auto *state = static_cast<WorldState *>(control_memory_);
         state->usable_cores = plan.usable_cores;
         Lines::make(lines_of_all(*state, meeting_.ranks), meeting_.ranks, settings_.first_epoch);
@@ -269,28 +252,23 @@ private:
         // One rank after the other: the kernel limits how many descriptors may be under way.
         for (int q = 1; q < meeting_.ranks; q++) {
             const Fd &socket = members_[size_t(q)].socket;
-            if (int status = send_message(socket, &plan, sizeof plan, {control.get()}))
-                return status;
+            if (int status = send_message(socket, &plan, sizeof plan, {control.get()})) return status;
             for (Member &m : members_) {
-                if (int status = send_message(socket, &m.hello, sizeof m.hello,
-                                              {m.heap.get(), m.process.get()}))
+                if (int status = send_message(socket, &m.hello, sizeof m.hello, {m.heap.get(), m.process.get()}))
                     return status;
             }
             Message ready;
-            int status = receive_message(socket, &ready, sizeof ready, 0, nullptr,
-                                         seconds_now() + settings_.timeout);
+            int status = receive_message(socket, &ready, sizeof ready, 0, nullptr, seconds_now() + settings_.timeout);
             if (status == STRETTO_PEER_LOST || status == STRETTO_TIMEOUT) {
-                return set_error(
-                    status, "rank %d %s while ranks were mapping each other's heaps", q,
-                    status == STRETTO_TIMEOUT ? "did not answer" : "lost: its process ended");
+                return set_error(status, "rank %d %s while ranks were mapping each other's heaps", q,
+                                 status == STRETTO_TIMEOUT ? "did not answer" : "lost: its process ended");
             }
             if (status) return status;
             if (ready.status) return set_error(ready.status, "rank %d: %s", q, ready.text);
         }
         Message go;
         for (int q = 1; q < meeting_.ranks; q++) {
-            if (int status = send_message(members_[size_t(q)].socket, &go, sizeof go, {}))
-                return status;
+            if (int status = send_message(members_[size_t(q)].socket, &go, sizeof go, {})) return status;
         }
         return STRETTO_OK;
     }
@@ -303,13 +281,10 @@ private:
         int status = receive_message(socket, message, sizeof *message, descriptors, fds, deadline);
         if (status == STRETTO_SYSTEM && message->magic == protocol && message->status)
             status = STRETTO_OK;  // a refusal has no descriptors
-        if (status == STRETTO_PEER_LOST)
-            return set_error(status, "rank 0 lost: it ended while ranks were gathering");
-        if (status == STRETTO_TIMEOUT)
-            return set_error(status, "rank 0 did not answer within %g s", settings_.timeout);
+        if (status == STRETTO_PEER_LOST) return set_error(status, "rank 0 lost: it ended while ranks were gathering");
+        if (status == STRETTO_TIMEOUT) return set_error(status, "rank 0 did not answer within %g s", settings_.timeout);
         if (status) return status;
-        if (message->magic != protocol)
-            return set_error(STRETTO_INVALID, "rank 0 has another version of the runtime");
+        if (message->magic != protocol) return set_error(STRETTO_INVALID, "rank 0 has another version of the runtime");
         return message->status ? set_error_text(message->status, message->text) : STRETTO_OK;
     }
 
@@ -325,8 +300,7 @@ private:
         }
         if (int status = check_peer_user(socket)) return status;
         Member &me = self();
-        if (int status =
-                send_message(socket, &me.hello, sizeof me.hello, {me.heap.get(), me.process.get()}))
+        if (int status = send_message(socket, &me.hello, sizeof me.hello, {me.heap.get(), me.process.get()}))
             return status;
         Message plan;
         std::vector<Fd> control;
@@ -345,8 +319,7 @@ private:
         int status = map_control(control[0]);
         if (!status) status = map_heaps(plan.stride);
         Message ready = status ? refusal(status, last_error()) : Message{};
-        if (int sent = send_message(socket, &ready, sizeof ready, {}))
-            return status ? status : sent;
+        if (int sent = send_message(socket, &ready, sizeof ready, {})) return status ? status : sent;
         if (status) return status;
         Message go;
         return from_host(socket, &go, 0, nullptr);

@@ -10,15 +10,12 @@ namespace stretto::runtime {
 
 struct Meeting {
     int rank = 0, ranks = 1;
-    std::string
-        name;  // of the socket: the same for all ranks and unguessable, or unique to the job
-    std::string
-        origin;  // where rank and ranks come from, for texts: "torchrun: RANK=1, WORLD_SIZE=4"
+    std::string name;    // of the socket: the same for all ranks and unguessable, or unique to the job
+    std::string origin;  // where rank and ranks come from, for texts: "torchrun: RANK=1, WORLD_SIZE=4"
 };
 
-// Waits for all ranks, settings.timeout seconds at most. On failure every rank that has come gets
-// the same text.
-// The lines of all its ranks are behind the state.
+// Waits for all ranks, settings.timeout seconds at most. On failure every rank that has come gets the same text. The
+// lines of all its ranks are behind the state.
 int meet(const Meeting &meeting, const Settings &settings, WorldParts *world);
 
 // "stretto-" and 32 hexadecimal digits.

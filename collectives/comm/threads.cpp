@@ -49,8 +49,8 @@ int make_two_host_comms(int n, stretto_comm_t **comms) {
     if (int status = stretto_comm_threads(n, comms)) return status;
     if (int status = make_message_comms(n, far.data())) return status;
     for (int r = 0; r < n; r++) {
-        comms[r]->transport = make_two_hosts(std::move(comms[r]->transport), std::move(far[size_t(r)]->transport),
-                                             settings.timeout);
+        comms[r]->transport =
+            make_two_hosts(std::move(comms[r]->transport), std::move(far[size_t(r)]->transport), settings.timeout);
         delete far[size_t(r)];
     }
     return STRETTO_OK;
@@ -62,8 +62,7 @@ using namespace stretto::runtime;
 
 extern "C" int stretto_comm_threads(int n, stretto_comm_t **comms) {
     if (n < 1 || n > most_ranks) {
-        return set_error(STRETTO_INVALID,
-                         "stretto_comm_threads: %d ranks; between 1 and %d are possible", n,
+        return set_error(STRETTO_INVALID, "stretto_comm_threads: %d ranks; between 1 and %d are possible", n,
                          most_ranks);
     }
     if (!comms) return set_error(STRETTO_INVALID, "stretto_comm_threads: comms is null");

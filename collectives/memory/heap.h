@@ -1,6 +1,5 @@
-// Divides a range of addresses into blocks: best fit, neighbours merged. It keeps its books outside
-// the range, so a stray store of a peer cannot break it. Not thread-safe; touches no memory of the
-// range.
+// Divides a range of addresses into blocks: best fit, neighbours merged. It keeps its books outside the range, so a
+// stray store of a peer cannot break it. Not thread-safe; touches no memory of the range.
 #pragma once
 #include <cstdint>
 #include <map>

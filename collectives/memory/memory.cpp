@@ -56,8 +56,7 @@ void *ThreadMemory::allocate(uint64_t bytes, uint64_t align) {
     uint64_t rounded = (std::max<uint64_t>(bytes, 1) + align - 1) & ~(align - 1);
     void *data = aligned_alloc(align, rounded);
     if (!data) return no_memory(bytes, "the process has no more memory");
-    if (large)
-        madvise(data, rounded, MADV_HUGEPAGE);  // advice: nothing is lost when it is not taken
+    if (large) madvise(data, rounded, MADV_HUGEPAGE);  // advice: nothing is lost when it is not taken
     std::lock_guard<std::mutex> lock(mutex_);
     blocks_[reinterpret_cast<uintptr_t>(data)] = rounded;
     return data;
@@ -88,11 +87,7 @@ bool ThreadMemory::owns(const void *data) const {
 // ---- processes
 
 WindowMemory::WindowMemory(char *base, uint64_t stride, int rank, int ranks)
-    : base_(base),
-      stride_(stride),
-      ranks_(ranks),
-      own_(base + uint64_t(rank) * stride),
-      heap_(stride) {}
+    : base_(base), stride_(stride), ranks_(ranks), own_(base + uint64_t(rank) * stride), heap_(stride) {}
 
 WindowMemory::~WindowMemory() { munmap(base_, stride_ * uint64_t(ranks_)); }
 
@@ -102,8 +97,7 @@ void *WindowMemory::allocate(uint64_t bytes, uint64_t align) {
     if (offset == Heap::none) {
         char why[160];
         snprintf(why, sizeof why,
-                 "the heap of this rank has %" PRIu64 " of %" PRIu64
-                 " bytes in use and no gap of that size",
+                 "the heap of this rank has %" PRIu64 " of %" PRIu64 " bytes in use and no gap of that size",
                  heap_.used(), stride_);
         return no_memory(bytes, why);
     }
@@ -125,8 +119,7 @@ bool take_pages(void *begin, uint64_t bytes) {
     return true;
 }
 
-// Memory is taken now, where it can be refused: later, a page that is not there is a SIGBUS in some
-// peer.
+// Memory is taken now, where it can be refused: later, a page that is not there is a SIGBUS in some peer.
 bool WindowMemory::populate(uint64_t end) {
     static const uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));
     end = std::min((end + page - 1) / page * page, stride_);
@@ -153,7 +146,8 @@ void WindowMemory::make_huge(uint64_t begin, uint64_t end) {
     madvise(own_ + first, last - first, MADV_HUGEPAGE);
     for (uint64_t i = first; i < last; i += huge_page) {
         if (i >= begin && !take_pages(own_ + i, 1)) return;
-        if (madvise(own_ + i, huge_page, MADV_COLLAPSE) != 0 && i >= begin) return;  // none to be had, or no such kernel
+        if (madvise(own_ + i, huge_page, MADV_COLLAPSE) != 0 && i >= begin)
+            return;  // none to be had, or no such kernel
     }
 }
 

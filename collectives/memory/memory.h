@@ -19,8 +19,7 @@ public:
     virtual uint64_t size(const void *) const = 0;
     virtual bool owns(const void *) const = 0;
     virtual bool reachable(const void *, uint64_t bytes) const = 0;
-    // Peers publish places relative to their own window; a place's address here is window(peer) +
-    // that.
+    // Peers publish places relative to their own window; a place's address here is window(peer) + that.
     virtual char *window(int peer) const = 0;
 };
 
@@ -40,12 +39,10 @@ private:
     std::map<uintptr_t, uint64_t> blocks_;
 };
 
-// For ranks that are processes: one sparse memfd a rank, each mapped by all of them, peers at equal
-// distances.
+// For ranks that are processes: one sparse memfd a rank, each mapped by all of them, peers at equal distances.
 class WindowMemory final : public Memory {
 public:
-    // Takes over the mapping of ranks * stride bytes at base, in which every rank's memory is
-    // mapped already.
+    // Takes over the mapping of ranks * stride bytes at base, in which every rank's memory is mapped already.
     WindowMemory(char *base, uint64_t stride, int rank, int ranks);
     ~WindowMemory() override;
     void *allocate(uint64_t bytes, uint64_t align) override;

@@ -25,8 +25,7 @@ int make_memory_file(const char *name, Fd *file) {
 }
 
 int fix_size(const Fd &file, uint64_t bytes) {
-    if (ftruncate(file.get(), off_t(bytes)) != 0)
-        return set_system_error("ftruncate of a memory file");
+    if (ftruncate(file.get(), off_t(bytes)) != 0) return set_system_error("ftruncate of a memory file");
     if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         return set_system_error("sealing a memory file");
     }
@@ -44,8 +43,7 @@ int WindowMap::reserve(int ranks, uint64_t most) {
     drop();
     for (uint64_t stride = most; stride >= smallest_stride; stride /= 2) {
         uint64_t bytes = stride * uint64_t(ranks);
-        void *p = mmap(nullptr, bytes + huge_page, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *p = mmap(nullptr, bytes + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) continue;
         // Cut to a multiple of a huge page, so that heaps can have such pages.
         char *begin = static_cast<char *>(p);
@@ -58,14 +56,13 @@ int WindowMap::reserve(int ranks, uint64_t most) {
         return STRETTO_OK;
     }
     return set_error(STRETTO_NO_MEMORY,
-                     "no room for %d heaps of even %" PRIu64
-                     " bytes in this process's addresses (ulimit -v?)",
-                     ranks, smallest_stride);
+                     "no room for %d heaps of even %" PRIu64 " bytes in this process's addresses (ulimit -v?)", ranks,
+                     smallest_stride);
 }
 
 int WindowMap::map(int rank, const Fd &file) {
-    void *p = mmap(base_ + uint64_t(rank) * stride_, stride_, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_FIXED, file.get(), 0);
+    void *p =
+        mmap(base_ + uint64_t(rank) * stride_, stride_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), 0);
     return p == MAP_FAILED ? set_system_error("mapping a rank's heap") : STRETTO_OK;
 }
 

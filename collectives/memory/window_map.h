@@ -22,8 +22,7 @@ public:
     WindowMap(const WindowMap &) = delete;
     WindowMap &operator=(const WindowMap &) = delete;
 
-    // Reserves ranks * stride addresses for the largest stride, at most `most`, for which there is
-    // room.
+    // Reserves ranks * stride addresses for the largest stride, at most `most`, for which there is room.
     int reserve(int ranks, uint64_t most);
     int map(int rank, const Fd &file);
     uint64_t stride() const { return stride_; }

@@ -28,12 +28,11 @@ int set_mpi_error(const char *what, int code) {
     return set_error(STRETTO_SYSTEM, "%s: %s", what, text);
 }
 
-// One message of an algorithm: an MPI message a piece (counts are int), in order, cut alike on both
-// sides.
+// One message of an algorithm: an MPI message a piece (counts are int), in order, cut alike on both sides.
 class MpiOperation final : public Operation {
 public:
-    MpiOperation(MPI_Comm comm, int peer, bool sends, int tag, char *data, uint64_t bytes,
-                 uint64_t *length, uint64_t largest_piece, double *cancel_until)
+    MpiOperation(MPI_Comm comm, int peer, bool sends, int tag, char *data, uint64_t bytes, uint64_t *length,
+                 uint64_t largest_piece, double *cancel_until)
         : Operation(peer, sends), length_(length), cancel_until_(cancel_until) {
         int other = peer == any_peer ? MPI_ANY_SOURCE : peer;
         for (uint64_t begin = 0; begin < bytes || begin == 0; begin += largest_piece) {
@@ -60,13 +59,11 @@ public:
         for_each([&](Piece &p) {
             if (p.request != MPI_REQUEST_NULL && !sends) MPI_Cancel(&p.request);
         });
-        // A receive that has begun cannot be cancelled, a send never: some time to end, then they
-        // are MPI's.
+        // A receive that has begun cannot be cancelled, a send never: some time to end, then they are MPI's.
         while (!done()) {
             for_each([](Piece &p) {
                 int flag = 0;
-                if (p.request != MPI_REQUEST_NULL &&
-                    MPI_Test(&p.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+                if (p.request != MPI_REQUEST_NULL && MPI_Test(&p.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
                     p.request = MPI_REQUEST_NULL;
                 }
             });
@@ -182,8 +179,7 @@ private:
     double cancel_until_ = 0;
 };
 
-// Has each rank of this host a core of its own? Launchers bind ranks to cores, so all ranks' masks
-// count together.
+// Has each rank of this host a core of its own? Launchers bind ranks to cores, so all ranks' masks count together.
 int cores_suffice(MPI_Comm comm, bool *result) {
     MPI_Comm host;
     int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
@@ -213,10 +209,8 @@ extern "C" int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm) {
                          finalized ? "after MPI_Finalize" : "before MPI_Init");
     }
     if (mpi == MPI_COMM_NULL)
-        return set_error(STRETTO_INVALID,
-                         "stretto_comm_from_mpi: the communicator is MPI_COMM_NULL");
-    // A bad STRETTO_TIMEOUT on one rank must not leave the others in MPI_Comm_dup: the verdict is
-    // everybody's.
+        return set_error(STRETTO_INVALID, "stretto_comm_from_mpi: the communicator is MPI_COMM_NULL");
+    // A bad STRETTO_TIMEOUT on one rank must not leave the others in MPI_Comm_dup: the verdict is everybody's.
     Settings settings;
     int status = read_settings(&settings), worst = 0, bad = status != 0;
     std::string text = status ? last_error() : "";
@@ -224,9 +218,8 @@ extern "C" int stretto_comm_from_mpi(MPI_Comm mpi, stretto_comm_t **comm) {
     if (code != MPI_SUCCESS) return set_mpi_error("MPI_Allreduce", code);
     if (status) return set_error_text(status, text);
     if (worst)
-        return set_error(
-            STRETTO_INVALID,
-            "stretto_comm_from_mpi: another rank's environment is wrong; its text says how");
+        return set_error(STRETTO_INVALID,
+                         "stretto_comm_from_mpi: another rank's environment is wrong; its text says how");
     MPI_Comm own;
     code = MPI_Comm_dup(mpi, &own);
     if (code != MPI_SUCCESS) return set_mpi_error("MPI_Comm_dup", code);

@@ -1,9 +1,7 @@
-// stretto_run -n N program arguments...: starts N ranks of a program on this host and waits for
-// them.
+// stretto_run -n N program arguments...: starts N ranks of a program on this host and waits for them.
 //
-// The ranks meet at an abstract unix socket whose name comes from a random number that they find in
-// their environment; their output is not touched. When a rank fails, the others have five seconds
-// to notice and say so themselves.
+// The ranks meet at an abstract unix socket whose name comes from a random number that they find in their environment;
+// their output is not touched. When a rank fails, the others have five seconds to notice and say so themselves.
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/wait.h>
@@ -53,8 +51,7 @@ int parse_ranks(const std::string &text) {
     char *end = nullptr;
     long n = strtol(text.c_str(), &end, 10);
     if (text.empty() || *end || n < 1 || n > most_ranks) {
-        refuse("-n " + text + ": a number of ranks from 1 to " + std::to_string(most_ranks) +
-               " is needed");
+        refuse("-n " + text + ": a number of ranks from 1 to " + std::to_string(most_ranks) + " is needed");
     }
     return int(n);
 }
@@ -113,8 +110,7 @@ public:
     explicit Job(const Options &options) : ranks_(options.ranks), program_(options.program) {}
 
     int run() {
-        // Signals are waited for, not handled: nothing then happens between a look at the children
-        // and the wait.
+        // Signals are waited for, not handled: nothing then happens between a look at the children and the wait.
         sigemptyset(&watched_);
         for (int s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&watched_, s);
         sigprocmask(SIG_BLOCK, &watched_, &before_);

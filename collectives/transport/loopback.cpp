@@ -15,8 +15,7 @@ namespace {
 
 class LoopbackOperation;
 
-// Sends and receives that have found no partner yet, by the rank that receives, in the order they
-// were started.
+// Sends and receives that have found no partner yet, by the rank that receives, in the order they were started.
 struct Mailbox {
     std::mutex mutex;
     std::list<LoopbackOperation *> sends, receives;
@@ -24,8 +23,8 @@ struct Mailbox {
 
 class LoopbackOperation final : public Operation {
 public:
-    LoopbackOperation(Mailbox &box, int peer, bool sends, uint64_t context, int from, int tag, void *data, uint64_t bytes,
-                      uint64_t *length)
+    LoopbackOperation(Mailbox &box, int peer, bool sends, uint64_t context, int from, int tag, void *data,
+                      uint64_t bytes, uint64_t *length)
         : Operation(peer, sends),
           context_(context),
           from_(from),
@@ -36,8 +35,8 @@ public:
           length_(length) {
         std::lock_guard<std::mutex> lock(box_.mutex);
         auto &partners = sends ? box_.receives : box_.sends;
-        auto partner = std::find_if(partners.begin(), partners.end(),
-                                    [&](LoopbackOperation *p) { return matches(*p); });
+        auto partner =
+            std::find_if(partners.begin(), partners.end(), [&](LoopbackOperation *p) { return matches(*p); });
         if (partner == partners.end()) {
             (sends ? box_.sends : box_.receives).push_back(this);
             return;
@@ -63,8 +62,7 @@ public:
         State state = state_.load(std::memory_order_acquire);
         if (state == Failed) {
             unsigned long long sent = sends ? bytes_ : others_, expected = sends ? others_ : bytes_;
-            set_error(STRETTO_SYSTEM, "%llu bytes were sent where %llu are expected", sent,
-                      expected);
+            set_error(STRETTO_SYSTEM, "%llu bytes were sent where %llu are expected", sent, expected);
         }
         return state;
     }
@@ -96,7 +94,8 @@ public:
     int rank() const override { return rank_; }
     int ranks() const override { return int(members_.size()); }
     Operation *start_send(int peer, int tag, const void *data, uint64_t bytes) override {
-        return new LoopbackOperation(box(peer), peer, true, context_, rank_, tag, const_cast<void *>(data), bytes, nullptr);
+        return new LoopbackOperation(box(peer), peer, true, context_, rank_, tag, const_cast<void *>(data), bytes,
+                                     nullptr);
     }
     Operation *start_receive(int peer, int tag, void *data, uint64_t bytes, uint64_t *length) override {
         return new LoopbackOperation(box(rank_), peer, false, context_, peer, tag, data, bytes, length);

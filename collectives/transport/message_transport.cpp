@@ -91,8 +91,7 @@ bool MessageTransport::test_all(Request *requests, int count, bool *done) {
         Operation::State state = op->test();
         if (state == Operation::Failed) {
             std::string text = last_error();
-            text = (op->sends ? "a message to rank " : "a message from rank ") +
-                   std::to_string(op->peer) + ": " + text;
+            text = (op->sends ? "a message to rank " : "a message from rank ") + std::to_string(op->peer) + ": " + text;
             fail(STRETTO_SYSTEM, text.c_str());
             return false;
         }
@@ -155,15 +154,13 @@ std::vector<int> MessageTransport::late_peers(const Request *requests, int count
 std::string MessageTransport::late_text(const std::vector<int> &late) const {
     char seconds[32];
     snprintf(seconds, sizeof seconds, "%g s", world_->settings.timeout);
-    return rank_list(late) + (late.size() == 1 ? " has" : " have") + " not answered within " +
-           seconds + " (STRETTO_TIMEOUT); rank " + std::to_string(rank_) + " waits" +
-           (inside_ ? " in " + place_in_call() : "");
+    return rank_list(late) + (late.size() == 1 ? " has" : " have") + " not answered within " + seconds +
+           " (STRETTO_TIMEOUT); rank " + std::to_string(rank_) + " waits" + (inside_ ? " in " + place_in_call() : "");
 }
 
 // ---- agreement
 
-int MessageTransport::exchange(int to, int from, int tag, const void *out, void *in,
-                               uint64_t bytes) {
+int MessageTransport::exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes) {
     Request both[2] = {receive(from, tag, in, bytes), send(to, tag, out, bytes)};
     return progress(both, 2, true);
 }
@@ -273,8 +270,8 @@ int MessageTransport::leave(bool wait) {
 std::string MessageTransport::place_in_call() const { return place_text(descriptor_, barriers_); }
 
 int MessageTransport::fail(int status, const char *text) {
-    return report(status, "rank " + std::to_string(rank_) + " failed" +
-                              (inside_ ? " in " + place_in_call() : "") + ": " + text);
+    return report(
+        status, "rank " + std::to_string(rank_) + " failed" + (inside_ ? " in " + place_in_call() : "") + ": " + text);
 }
 
 // Receives are given up before anybody is told, as their buffers are the caller's from now on.

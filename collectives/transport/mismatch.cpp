@@ -21,8 +21,7 @@ std::string hexadecimal(uint64_t value) {
     return text;
 }
 
-// A scalar is a bit pattern without a type here: small integers and ordinary floats are recognised,
-// bits always shown.
+// A scalar is a bit pattern without a type here: small integers and ordinary floats are recognised, bits always shown.
 std::string scalar(uint64_t bits) {
     std::string text = hexadecimal(bits);
     double as_double;
@@ -46,13 +45,11 @@ std::string mxcsr(uint32_t value) {
     std::string text = hexadecimal(value);
     if (value & 0x8000) text += " (flush to zero)";
     if (value & 0x0040) text += " (denormals are zero)";
-    static const char *const rounding[] = {"", " (rounding down)", " (rounding up)",
-                                           " (rounding to zero)"};
+    static const char *const rounding[] = {"", " (rounding down)", " (rounding up)", " (rounding to zero)"};
     return text + rounding[value >> 13 & 3];
 }
 
-// "rank 1 has 5, ranks 0, 2-3 have 4", the smallest group first; empty when all ranks have the
-// same.
+// "rank 1 has 5, ranks 0, 2-3 have 4", the smallest group first; empty when all ranks have the same.
 std::string compare(const std::vector<const Descriptor *> &ranks, const Value &value) {
     std::vector<std::pair<std::string, std::vector<int>>> groups;
     for (int r = 0; r < int(ranks.size()); r++) {
@@ -76,9 +73,7 @@ std::string compare(const std::vector<const Descriptor *> &ranks, const Value &v
     return result;
 }
 
-std::string name_of(const Descriptor &d) {
-    return std::string(d.name, strnlen(d.name, sizeof d.name));
-}
+std::string name_of(const Descriptor &d) { return std::string(d.name, strnlen(d.name, sizeof d.name)); }
 
 }  // namespace
 
@@ -116,8 +111,7 @@ std::string mismatch_text(const std::vector<const Descriptor *> &ranks, const Ca
     std::string in = " of " + name_of(*ranks[0]) + ": ", found;
     auto differ = [&](const Value &value) { return !(found = compare(ranks, value)).empty(); };
 
-    if (differ([](const Descriptor &d) { return name_of(d); }))
-        return "ranks differ in what they call: " + found;
+    if (differ([](const Descriptor &d) { return name_of(d); })) return "ranks differ in what they call: " + found;
     if (differ([](const Descriptor &d) { return hexadecimal(d.program); })) {
         return "ranks differ in the compiled program" + in + found + " as its hash";
     }

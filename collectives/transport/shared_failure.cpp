@@ -1,11 +1,9 @@
-// Failure among ranks that share memory: who is lost or late, the abort word, acknowledgement,
-// quarantine.
+// Failure among ranks that share memory: who is lost or late, the abort word, acknowledgement, quarantine.
 //
-// A failing call must not return while a peer may still store into the caller's buffers. Each rank
-// says in its page whether it is `inside` a call; a rank that learns of the failure clears that and
-// touches no peer's memory any more. The others wait for it, or for its death. A rank that is only
-// stopped can do neither: after a second the call returns STRETTO_PEER_STUCK, and the buffers of
-// the call stay out of circulation until that rank has woken and given way.
+// A failing call must not return while a peer may still store into the caller's buffers. Each rank says in its page
+// whether it is `inside` a call; a rank that learns of the failure clears that and touches no peer's memory any more.
+// The others wait for it, or for its death. A rank that is only stopped can do neither: after a second the call returns
+// STRETTO_PEER_STUCK, and the buffers of the call stay out of circulation until that rank has woken and given way.
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -27,15 +25,14 @@ constexpr double patience = 1.0;  // seconds for a peer that has entered to ackn
 
 // May the rank with that page still touch its peers' memory?
 bool may_touch(const Page &page, const World &world, int rank) {
-    return page.inside.load(std::memory_order_acquire) && !page.gone.load(std::memory_order_acquire) && !world.ended(rank);
+    return page.inside.load(std::memory_order_acquire) && !page.gone.load(std::memory_order_acquire) &&
+           !world.ended(rank);
 }
 
 }  // namespace
 
 // "call 12 (adam), barrier 2"
-std::string SharedTransport::place_in_call() const {
-    return place_text(page(rank()).descriptor[parity_], barriers_);
-}
+std::string SharedTransport::place_in_call() const { return place_text(page(rank()).descriptor[parity_], barriers_); }
 
 // While waiting: is a rank that has not come lost, or too late?
 int SharedTransport::check_peers(double since) {
@@ -83,18 +80,18 @@ int SharedTransport::mismatch() {
 
 int SharedTransport::fail(int status, const char *text) {
     bool in_call = page(rank()).inside.load(std::memory_order_relaxed);
-    return report(status, "rank " + std::to_string(rank()) + " failed" + (in_call ? " in " + place_in_call() : "") +
-                              ": " + text);
+    return report(
+        status, "rank " + std::to_string(rank()) + " failed" + (in_call ? " in " + place_in_call() : "") + ": " + text);
 }
 
 int SharedTransport::report(int status, const std::string &text) {
-    if (world_->report(status, page(rank()).descriptor[parity_].sequence, text + numbering_text(members_, world_->ranks())))
+    if (world_->report(status, page(rank()).descriptor[parity_].sequence,
+                       text + numbering_text(members_, world_->ranks())))
         for (int q = 0; q < ranks(); q++) syscall(SYS_futex, &line(q).epoch, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
     return broken();
 }
 
-// Acknowledges the failure, waits for the peers to do the same, and gives the first failure's
-// status and text.
+// Acknowledges the failure, waits for the peers to do the same, and gives the first failure's status and text.
 int SharedTransport::broken() {
     std::string text = world_->text();
     Page &mine = page(rank());
@@ -102,18 +99,16 @@ int SharedTransport::broken() {
         std::vector<int> stuck = settle();
         if (!stuck.empty()) {
             hold_places(stuck);
-            return set_error_text(STRETTO_PEER_STUCK,
-                                  text + "; " + rank_list(stuck) +
-                                      (stuck.size() == 1 ? " is" : " are") +
-                                      " stopped inside the call and may still write into its "
-                                      "buffers, which are kept from reuse");
+            return set_error_text(STRETTO_PEER_STUCK, text + "; " + rank_list(stuck) +
+                                                          (stuck.size() == 1 ? " is" : " are") +
+                                                          " stopped inside the call and may still write into its "
+                                                          "buffers, which are kept from reuse");
         }
     }
     return set_error_text(world_->status(), text);
 }
 
-// Waits until no peer can touch this rank's memory any more, a second at most; returns those that
-// still can.
+// Waits until no peer can touch this rank's memory any more, a second at most; returns those that still can.
 std::vector<int> SharedTransport::settle() {
     double begin = seconds_now();
     std::vector<int> stuck;

@@ -34,9 +34,7 @@ void sleep_on(std::atomic<uint32_t> &word, uint32_t seen) {
     syscall(SYS_futex, &word, FUTEX_WAIT, seen, &tick, nullptr, 0);
 }
 
-void wake(std::atomic<uint32_t> &word) {
-    syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
+void wake(std::atomic<uint32_t> &word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
 
 uint32_t this_core() { return uint32_t(sched_getcpu() + 1); }
 
@@ -205,9 +203,8 @@ Request SharedTransport::receive(int, int, void *, uint64_t) { return Request{th
 int SharedTransport::progress(Request *requests, int count, bool) {
     for (int i = 0; i < count; i++) {
         if (requests[i].impl) {
-            return set_error(
-                STRETTO_INVALID,
-                "ranks that share memory exchange no messages: direct() says so, use at()");
+            return set_error(STRETTO_INVALID,
+                             "ranks that share memory exchange no messages: direct() says so, use at()");
         }
     }
     return poll();

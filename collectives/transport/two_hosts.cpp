@@ -67,7 +67,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Transport> make_two_hosts(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far, double timeout) {
+std::unique_ptr<Transport> make_two_hosts(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far,
+                                          double timeout) {
     return std::make_unique<TwoHosts>(std::move(near), std::move(far), timeout);
 }
 
