@@ -43,8 +43,8 @@ TEST_CASE("random programs under random schedules have the reference's bits") {
     for (int i = 0; i < count || (count >= 24 && !all_seen() && i < count + 400); i++) {
         uint64_t seed = uint64_t(first + i);
         INFO("seed " << seed);
-        // One in four on messages, one in four with tensors of several chunks a rank.
-        const bool messages = i % 4 == 1, chunks = i % 4 == 3;
+        // One in four on messages, one in eight on two hosts, one in four with tensors of several chunks a rank.
+        const bool messages = i % 4 == 1, two_hosts = i % 8 == 2, chunks = i % 4 == 3;
         RandomProgramOptions options;
         if (chunks) options.dimensions = 2;
         RandomProgram r = random_program(seed, options);
@@ -57,7 +57,8 @@ TEST_CASE("random programs under random schedules have the reference's bits") {
         CheckOptions o;
         o.ranks = {ranks[i % 6], ranks[(i + 3) % 6]};
         o.sizes = {0, 1, ranks[i % 6] + 1, 37};
-        o.messages = messages;
+        o.world = messages ? CheckOptions::Messages : two_hosts ? CheckOptions::TwoHosts
+                                                                : CheckOptions::Threads;
         if (chunks) o.ranks = {1 + i / 4 % 3}, o.sizes = {4 * 2048 + 5};
         o.seed = seed;
         o.compile.direct_ranks = {2};
