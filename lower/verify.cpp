@@ -135,8 +135,8 @@ class StageRules {
             read.insert(int(k));
             const StageAccess &a = s.accesses[k];
             const bool loads = !s.nodes.empty() && n.loads_from_ranks();
-            From from = b.over == Binding::Ranks ? From::Each : loads ? From::Rank
-                                                                      : From::Own;
+            From from = loads ? From::Rank : From::Own;
+            if (b.over == Binding::Ranks) from = g.at(a.read).layout.is_replicated() ? From::Own : From::Each;
             bool gathers = a.written >= 0 && a.from == From::Each;  // reads its own element, stores to every rank
             if ((a.from != from && !(gathers && from == From::Own)) || (from == From::Rank && a.rank != n.as<Communication>()->from.value))
                 fault = fail("region", n.name + " reads " + name(a.read) + " of other ranks than its access says");

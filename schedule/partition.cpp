@@ -111,8 +111,14 @@ class Partitioner {
         std::sort(order.begin(), order.end());
         std::vector<NodeIds> sorted;
         for (auto &[before, stage] : order) {
-            for (NodeId id : p.stages[stage]) p.stage_of[id] = int(sorted.size());
-            sorted.push_back(std::move(p.stages[stage]));
+            const NodeIds &nodes = p.stages[stage];
+            auto sums = [&](NodeId id) { return g.at(id).as<Blocks>() != nullptr; };
+            const bool apart = std::all_of(nodes.begin(), nodes.end(), sums);  // no sweep to ride in
+            for (NodeId id : nodes) {
+                if (apart || id == nodes[0]) sorted.push_back({});
+                sorted.back().push_back(id);
+                p.stage_of[id] = int(sorted.size()) - 1;
+            }
         }
         p.stages = std::move(sorted);
     }

@@ -13,7 +13,7 @@ Graph settle_addends(Graph);
 
 // A stage is one loop, a contraction or the fold of block results. Elementwise nodes of one loop share a stage where no
 // communication lies between them, and so do the nodes of a Group; block results are summed up in a sweep over the elements
-// that they reduce. What a Group reads from outside comes before all of its stages.
+// that they reduce, where there is one. What a Group reads from outside comes before all of its stages.
 struct Partition {
     std::vector<NodeIds> stages;  // in the order of computation, and so are the nodes of each
     std::map<NodeId, int> stage_of;
