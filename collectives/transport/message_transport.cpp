@@ -203,10 +203,29 @@ int MessageTransport::enter(const Descriptor &descriptor, const Place *, int) {
 
 int MessageTransport::agree() {
     if (agreed_) return world_->status() ? broken() : STRETTO_OK;
+    if (int status = descriptor_.refused ? look_for_others() : STRETTO_OK) return status;
     if (int status = progress(telling_.data(), int(telling_.size()), true)) return status;
     agreed_ = true;
     for (int q = 0; q < ranks_; q++)
         if (q != rank_ && peers_[size_t(q)].heard.hash != descriptor_.hash) return mismatch();
+    return STRETTO_OK;
+}
+
+// This rank refuses the call: who does not is told as soon as this rank hears of it, and nobody else is waited for.
+int MessageTransport::look_for_others() {
+    const size_t sends = telling_.size() / 2;
+    for (double begin = seconds_now(); seconds_now() - begin < world_->settings.timeout;) {
+        bool all = true;
+        for (size_t i = 0; i < sends; i++) {  // in the order in which enter() has started them
+            if (int status = progress(&telling_[sends + i], 1, false)) return status;
+            const size_t q = (size_t(rank_ + ranks_) - i - 1) % size_t(ranks_);
+            all &= !telling_[sends + i].impl;
+            if (!telling_[sends + i].impl && peers_[q].heard.hash != descriptor_.hash)
+                return report(descriptor_.refused, "rank " + std::to_string(rank_) + " failed: " + descriptor_.refusal);
+        }
+        if (all) break;
+        sleep_in_proportion(seconds_now() - begin);
+    }
     return STRETTO_OK;
 }
 

@@ -78,6 +78,7 @@ private:
     // Everybody's, in rank order, among the ranks listed.
     template <typename T>
     int gather(const std::vector<int> &ranks, int tag, const T &mine, std::vector<T> *all);
+    int look_for_others();
     int mismatch();
     int report(int status, const std::string &text);
     int look_if_late();

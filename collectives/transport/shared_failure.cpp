@@ -73,9 +73,13 @@ int SharedTransport::mismatch() {
     std::vector<const Descriptor *> descriptors;
     for (int q = 0; q < ranks(); q++) descriptors.push_back(&page(q).descriptor[parity_]);
     for (int q = 0; q < ranks(); q++)
-        if (int status = descriptors[size_t(q)]->refused)
-            return report(status, "rank " + std::to_string(q) + " failed: " + page(q).refusal);
+        if (descriptors[size_t(q)]->refused) return report_refusal(q);
     return report(STRETTO_MISMATCH, mismatch_text(descriptors, descriptors[size_t(rank())]->names));
+}
+
+int SharedTransport::report_refusal(int rank) {
+    Page &theirs = page(rank);
+    return report(theirs.descriptor[parity_].refused, "rank " + std::to_string(rank) + " failed: " + theirs.refusal);
 }
 
 int SharedTransport::fail(int status, const char *text) {

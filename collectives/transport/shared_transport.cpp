@@ -99,6 +99,12 @@ int SharedTransport::enter(const Descriptor &descriptor, const Place *places, in
     // Seen by whoever sees the signal: from there on this rank has to be waited for before its peers give up their memory.
     mine.inside.store(1, std::memory_order_relaxed);
     signal();
+    // Of a rank that refuses and one that does not the later one sees it, and nobody else is waited for.
+    for (int q = 0; q < ranks(); q++) {
+        if (!here(q) || line(q).hash[parity_] == descriptor.hash) continue;
+        for (int r : {q, rank()})
+            if (page(r).descriptor[parity_].refused) return report_refusal(r);
+    }
     // A failure that came first is seen before any memory of a peer is touched: that peer may have left because of it.
     if (int status = wait_for_all()) return status;
     bool same = true;

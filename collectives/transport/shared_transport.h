@@ -79,6 +79,7 @@ private:
     int compare_proposal(int peer, uint64_t hash, bool *same);
     std::string place_in_call() const;
     int mismatch();
+    int report_refusal(int rank);
     int report(int status, const std::string &text);
     int broken();
     std::vector<int> settle();
