@@ -68,9 +68,9 @@ FAULTS = [
      "auto world = std::make_shared<MessageWorld>(network, world_->settings, world_->spin);\n"
      "    made->reset(new MessageTransport(world, std::move(network), std::move(members)));",
      "test_runtime_sub", ["tests/runtime/test_runtime_sub"]),
-    ("sorted_communicator", "collectives/transport/shared_sub.cpp", "    if (int status = t->barrier()) return status;\n    propose(",
-     "    std::sort(t->windows_.begin(), t->windows_.end());\n    if (int status = t->barrier()) return status;\n    propose(",
-     "test_runtime_processes", ["tests/runtime/test_runtime_processes"]),
+    ("sorted_communicator", "collectives/transport/shared_sub.cpp", "    std::unique_ptr<SharedTransport> t(",
+     "    std::sort(members.begin(), members.end());\n    std::unique_ptr<SharedTransport> t(",
+     "test_plan_communicators", ["tests/plan/test_plan_communicators"]),
     ("stale_address_table", "collectives/transport/shared_transport.cpp", "        uint64_t value = no_place;\n",
      "        if (i >= near_places && enters_ > world_->settings().first_epoch + 2) continue;\n        uint64_t value = no_place;\n",
      "test_plan_tables", ["tests/plan/test_plan_tables"]),
