@@ -1,4 +1,5 @@
 #include "lower/emit.h"
+#include <algorithm>
 
 namespace stretto {
 
@@ -52,6 +53,7 @@ int add_stage(const Lowering &l, plan::PlanT &p, const Stage &s) {
     t->names = names(l, s);
     for (auto &loop : s.loops) t->loops.push_back(plan::Loop(extent(loop.extent), loop.range));
     t->outputs = s.outputs;
+    t->rides = s.rides;
     for (auto &a : s.accesses) {
         auto to = std::make_unique<plan::StageAccessT>();
         to->buffer = a.buffer;
@@ -163,8 +165,10 @@ plan::PlanT describe(const Lowering &l, const std::string &schedule) {
         require->text = r.text;
         for (size_t i = 0; i < g.arguments.size(); i++) {
             auto &a = g.arguments[i];
-            if (a.scalar && Halide::Internal::expr_uses_var(r.condition, scalar_argument(a.type, a.name).as<Halide::Internal::Variable>()->name))
-                require->arguments.push_back(int(i));
+            Symbol symbol = symbol_of(scalar_argument(a.type, a.name));
+            auto is = [&](const Symbol &s) { return s.kind == symbol.kind && s.name == symbol.name; };
+            auto used = symbols_in(r.condition);
+            if (a.scalar && std::any_of(used.begin(), used.end(), is)) require->arguments.push_back(int(i));
         }
         p.requires_.push_back(std::move(require));
         add_scalar(r.condition.type());

@@ -82,7 +82,8 @@ class Builder {
         k->sums = body.sums();
         std::string name = next_name();
         try {
-            const bool checked = needs_checks(s), far = !checked || s.order == Order::Lanes;  // else a check says what is too far
+            // Else a check says what is too far.
+            const bool checked = needs_checks(s), far = !checked || s.order == Order::Lanes;
             kernels.modules.push_back(compile_kernels({body.out}, list, name, target, checked, far));
         } catch (const Error &e) {
             if (is_unbounded_read(e)) refuse_unbounded_index(s);
@@ -249,14 +250,22 @@ class Builder {
         return finish(s, body, list);
     }
 
-    // Over indices: of the whole of them, or of a block.
+    // Over indices: of the whole of them, or of a block. What rides goes on with what it has stored so far.
     std::unique_ptr<plan::KernelT> reduction(const Stage &s) {
         KernelArguments list;
         Loops loops = loop_parameters(list, s.loops.size());
         KernelBody body(l, s, {}, Func(next_name()));
-        auto define = s.order == Order::Lanes ? define_lanes : define_contraction;
-        define(s, body, loops.lo, loops.hi, target);
+        const Binding &b = s.body.bindings[0];
+        Halide::Parameter so_far = buffer_parameter(b.value.type(), 1, "so_far");
+        Expr start = identity_of(b.op, b.value.type());
+        if (s.rides) {
+            Expr first = add_scalar(list, Halide::Int(32), "first");
+            start = select(first != 0, start, load(so_far, {Var("x0")}));
+        }
+        if (s.order == Order::Lanes) define_lanes(s, body, loops.lo, loops.hi, target, start);
+        else define_contraction(s, body, loops.lo, loops.hi, target);
         body.append_arguments(list);
+        if (s.rides) add_buffer(list, so_far);
         return finish(s, body, list);
     }
 
@@ -382,9 +391,10 @@ bool equal_bodies(const Lowering &l, const Stage &a, const Stage &b) {
         return p.type() == q.type() && is_ranks(p) == is_ranks(q);
     };
     auto all = [](auto &x, auto &y, auto &same) { return std::equal(x.begin(), x.end(), y.begin(), y.end(), same); };
-    return a.kind == b.kind && a.outputs == b.outputs && a.loops.size() == b.loops.size() && a.vectorize == b.vectorize && a.order == b.order && a.rides == b.rides &&
-           all(a.accesses, b.accesses, same_access) && all(a.body.scalars, b.body.scalars, same_scalar) &&
-           all(a.body.stored, b.body.stored, same_store) && all(a.body.bindings, b.body.bindings, same_binding);
+    return a.kind == b.kind && a.order == b.order && a.rides == b.rides && a.vectorize == b.vectorize &&
+           a.outputs == b.outputs && a.loops.size() == b.loops.size() && all(a.accesses, b.accesses, same_access) &&
+           all(a.body.scalars, b.body.scalars, same_scalar) && all(a.body.stored, b.body.stored, same_store) &&
+           all(a.body.bindings, b.body.bindings, same_binding);
 }
 
 Kernels build_kernels(const Lowering &l, const std::string &prefix, const Halide::Target &target,

@@ -1,5 +1,6 @@
 #include "lower/lanes.h"
 #include <algorithm>
+#include "collectives/plan/validate.h"
 #include "lang/expand.h"
 #include "lang/order.h"
 
@@ -61,6 +62,8 @@ public:
     }
 };
 
+static_assert(order_sub_block == plan::sub_block, "the runtime cuts sweeps at whole sub-blocks");
+
 class Lanes {
     const Stage &s;
     const Binding &reduction;
@@ -68,6 +71,7 @@ class Lanes {
     const Halide::Target &target;
     const ReduceOp op;
     const Type type;
+    const Expr start;
     const std::string name;
     std::vector<Var> free;            // row-major
     std::vector<Expr> first, extent;  // of the reduced indices, row-major
@@ -124,13 +128,14 @@ class Lanes {
 
 public:
     Lanes(const Stage &s, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
-          const Halide::Target &target)
+          const Halide::Target &target, const Expr &start)
         : s(s),
           reduction(s.body.bindings[0]),
           body(body),
           target(target),
           op(reduction.op),
           type(reduction.value.type()),
+          start(start),
           name(body.out.name()) {
         const size_t outer = size_t(s.outputs);
         for (size_t d = 0; d < outer; d++) free.push_back(Var("x" + std::to_string(d)));
@@ -177,7 +182,7 @@ public:
         folded(in_halide_order({part})) = substitute(lane.name(), 0, joined);
         RDom parts(0, cast<int>((count + (order_sub_block - 1)) / order_sub_block), "s");
         auto all = in_halide_order({});
-        result(all) = identity;
+        result(all) = start;
         result(all) = strict_float(combine(op, result(all), folded(in_halide_order({parts}))));
         body.set(0, result(all));
         body.out(all) = body.finish(body.value(s.body.stored[0].binding));
@@ -212,8 +217,8 @@ public:
 }  // namespace
 
 void define_lanes(const Stage &s, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
-                  const Halide::Target &target) {
-    Lanes(s, body, lo, hi, target).define();
+                  const Halide::Target &target, const Expr &start) {
+    Lanes(s, body, lo, hi, target, start).define();
 }
 
 }  // namespace stretto

@@ -51,7 +51,8 @@ class LoopNest {
         else if (b.over == Binding::Loops) out << combine_names[b.op] << " of " << value(n, "");
         else out << value(n, rank_of(s, n));
         if (b.over == Binding::Loops && s.order == Order::Lanes) out << " in " << order_lanes << " lanes";
-        if (b.over == Binding::Loops) {
+        if (s.rides) out << " for this element's block";
+        if (b.over == Binding::Loops && !s.rides) {
             out << " for ";
             for (size_t d = size_t(s.outputs); d < s.loops.size(); d++)
                 out << (d > size_t(s.outputs) ? ", " : "") << s.loops[d].name << " in " << range(s.loops[d]);
@@ -75,15 +76,21 @@ class LoopNest {
         return l.graph.at(s.accesses[size_t(accessed(as_access(b.value)))].read).name;
     }
 
-    void stage(const Stage &s, const char *comment) {
+    // With the block sums that ride in it.
+    void stage(const Stage &s, const std::vector<const Stage *> &riders, const char *comment) {
         std::string names, indent;
         for (NodeId id : s.nodes) names += (names.empty() ? "" : ", ") + l.graph.at(id).name;
+        for (auto *rider : riders) names += ", " + l.graph.at(rider->nodes[0]).name;
         out << "# stage " << stages++ << ": " << (names.empty() ? "copies" : names) << "\n";
         for (int d = 0; d < s.outputs; d++) {
             out << indent << "for " << s.loops[size_t(d)].name << " in " << range(s.loops[size_t(d)])
                 << (d == 0 ? comment : "") << ":\n";
             indent += "    ";
         }
+        body(s, indent);
+        for (auto *rider : riders) body(*rider, indent);
+    }
+    void body(const Stage &s, const std::string &indent) {
         NodeId last = -1;
         for (auto &b : s.body.bindings) {
             if (b.node != last && !s.nodes.empty() && !gathers(s, b)) computation(s, b, indent);
@@ -104,13 +111,20 @@ public:
             for (auto &a : s.accesses) shared |= a.from != plan::From::Own;
         });
         if (shared) out << "enter  # every rank is here\n";
-        for (auto &item : l.items) {
-            if (auto *s = std::get_if<Stage>(&item)) {
+        for (size_t i = 0; i < l.items.size(); i++) {
+            const Item &item = l.items[i];
+            if (auto *s = std::get_if<Stage>(&item); s && !s->rides) {
+                std::vector<const Stage *> riders;
+                for (size_t k = i + 1; k < l.items.size(); k++) {
+                    auto *rider = std::get_if<Stage>(&l.items[k]);
+                    if (!rider || !rider->rides) break;
+                    riders.push_back(rider);
+                }
                 bool cut = !s->loops.empty() && s->loops[0].range == plan::Range::AnySlice;
-                stage(*s, cut ? "  # of one dimension this rank's slice" : "");
+                stage(*s, riders, cut ? "  # of one dimension this rank's slice" : "");
             }
             if (auto *c = std::get_if<Choice>(&item))
-                stage(c->one_shot, "  # two phases: of this rank's slice, stored to every rank");
+                stage(c->one_shot, {}, "  # two phases: of this rank's slice, stored to every rank");
             if (auto *sync = std::get_if<Sync>(&item)) {
                 out << "barrier";
                 if (&item == &l.items.back()) out << "  # the caller may write its arguments again";

@@ -4,8 +4,9 @@
 
 namespace stretto {
 
-// The stages of schedule/partition.h, of which the block sums in a sweep are stages of their own that ride in it. They come with
-// accesses (reads first, then writes of values that another stage or the caller needs) and bodies; buffers are not known yet.
+// The stages of schedule/partition.h, of which the block sums in a sweep are stages of their own that ride in it. They come
+// with accesses (reads first, then writes of values that another stage or the caller needs) and bodies; buffers are not known
+// yet.
 // The one place of lower/ that asks what kind of node this is.
 std::vector<Stage> make_stages(const Graph &);
 

@@ -13,7 +13,8 @@ int slice_of(const Lowering &l, const Stage &s, const StageAccess &a) {
     for (size_t d = 0; d < dims.size(); d++) {
         if (a.reach[d] < 0) continue;
         const Loop &loop = s.loops[size_t(a.reach[d])];
-        if (loop.range == plan::Range::Slice && loop.extent == dims[d]) return int(d);
+        const bool own_block = loop.range == plan::Range::Block && s.loops[0].range == plan::Range::Slice;
+        if ((loop.range == plan::Range::Slice || own_block) && loop.extent == dims[d]) return int(d);
     }
     return plan::anywhere;
 }
@@ -66,10 +67,18 @@ public:
 
 void derive_syncs(Lowering &l) {
     Derivation d;
-    for (auto &item : l.items) {
-        if (auto *s = std::get_if<Stage>(&item)) d.before(Touched(l, *s));
-        if (auto *c = std::get_if<Choice>(&item)) d.before(Touched(l, *c));
-        d.items.push_back(std::move(item));
+    for (size_t i = 0; i < l.items.size(); i++) {
+        if (auto *c = std::get_if<Choice>(&l.items[i])) d.before(Touched(l, *c));
+        if (auto *s = std::get_if<Stage>(&l.items[i]); s && !s->rides) {
+            Touched all(l, *s);  // with what rides in it: no wait is between them
+            for (size_t k = i + 1; k < l.items.size(); k++) {
+                auto *rider = std::get_if<Stage>(&l.items[k]);
+                if (!rider || !rider->rides) break;
+                for (auto &[buffer, touches] : Touched(l, *rider).must) all.may[buffer] |= touches, all.must[buffer] |= touches;
+            }
+            d.before(all);
+        }
+        d.items.push_back(l.items[i]);
     }
     Touched caller;
     for (size_t b = 0; b < l.buffers.size(); b++)

@@ -39,7 +39,8 @@ class OfGraph : public LetsInOrder {
     using LetsInOrder::visit;
 
     Expr visit(const Variable *v) override {
-        if (int b = bound_number(Expr(v)); b >= 0) return access(s.body.bindings.at(size_t(b)).node, v->type, index_exprs(n.vars()));
+        if (int b = bound_number(Expr(v)); b >= 0)
+            return access(s.body.bindings.at(size_t(b)).node, v->type, index_exprs(n.vars()));
         if (int loop = loop_number(Expr(v)); loop >= 0) return index(n.domain.at(size_t(loop)).name);
         Symbol symbol = symbol_of(Expr(v));
         if (symbol.kind == Symbol::PlanScalar) return plan_scalar(v->type, s.body.scalars.at(size_t(symbol.number)));
@@ -112,8 +113,10 @@ class StageRules {
         return names.found;
     }
     bool depends_on_ranks(const Expr &e) const {
-        for (int k : bindings_in(e))
-            if (s.body.bindings[size_t(k)].over == Binding::Ranks || depends_on_ranks(s.body.bindings[size_t(k)].value)) return true;
+        for (int k : bindings_in(e)) {
+            const Binding &b = s.body.bindings[size_t(k)];
+            if (b.over == Binding::Ranks || depends_on_ranks(b.value)) return true;
+        }
         return false;
     }
     // Bindings are in order, and their reads are as the accesses have them.
@@ -138,7 +141,8 @@ class StageRules {
             From from = loads ? From::Rank : From::Own;
             if (b.over == Binding::Ranks) from = g.at(a.read).layout.is_replicated() ? From::Own : From::Each;
             bool gathers = a.written >= 0 && a.from == From::Each;  // reads its own element, stores to every rank
-            if ((a.from != from && !(gathers && from == From::Own)) || (from == From::Rank && a.rank != n.as<Communication>()->from.value))
+            const bool other_rank = from == From::Rank && a.rank != n.as<Communication>()->from.value;
+            if ((a.from != from && !(gathers && from == From::Own)) || other_rank)
                 fault = fail("region", n.name + " reads " + name(a.read) + " of other ranks than its access says");
             auto at = indices_of(c);
             for (size_t d = 0; d < at.size(); d++)
@@ -208,9 +212,8 @@ public:
             const StageAccess &a = s.accesses[k];
             if (a.buffer < 0 || a.buffer >= int(l.buffers.size())) return fail("stored", "an access has no buffer");
             if ((a.read >= 0) != (read_by_body.count(int(k)) > 0)) {
-                const std::string &buffer = l.buffers[size_t(a.buffer)].name;
-                return a.written >= 0 ? fail("in place", "nothing is computed from " + buffer + ", and its access says otherwise")
-                                      : fail("region", "nothing reads " + buffer + ", and an access says so");
+                return fail(a.written >= 0 ? "in place" : "region",
+                            "nothing reads " + l.buffers[size_t(a.buffer)].name + ", and its access says otherwise");
             }
             if (a.read >= 0) fault = read(a);
             if (a.written >= 0 && fault.empty()) fault = write(a);
@@ -261,7 +264,7 @@ class Path {
     std::string fault;
 
     bool fail(const char *rule, const std::string &why) {
-        if (fault.empty()) fault = std::string(rule) + ": " + (number < 0 ? "" : "stage " + std::to_string(number) + ", ") + why;
+        if (fault.empty()) fault = std::string(rule) + ": stage " + std::to_string(number) + ", " + why;
         return false;
     }
     const std::string &name(NodeId id) const { return g.at(id).name; }
@@ -278,8 +281,11 @@ class Path {
         Touched t;
         const Dims &dims = l.buffers[size_t(a.buffer)].dims;
         for (size_t d = 0; d < dims.size(); d++)
-            for (size_t k = 0; k < s.loops.size(); k++)
-                if (a.reach[d] == int(k) && s.loops[k].range == Range::Slice && s.loops[k].extent == dims[d]) t.slice = int(d);
+            for (size_t k = 0; k < s.loops.size(); k++) {
+                const Loop &loop = s.loops[k];
+                const bool own = loop.range == Range::Slice || (loop.range == Range::Block && s.loops[0].range == Range::Slice);
+                if (a.reach[d] == int(k) && own && loop.extent == dims[d]) t.slice = int(d);
+            }
         std::vector<Touched> all;
         const bool stores = a.written >= 0, ranks = a.from != From::Own;
         if (a.read >= 0) all.push_back({false, ranks && !stores, t.slice});
@@ -308,9 +314,10 @@ class Path {
                                                (c.value < 0 ? "nothing yet" : name(c.value)));
                 // A value that is still arriving is complete on its owner only.
                 const int slice = touches(s, a)[0].slice;
-                const bool own_part = g.at(a.read).layout.is_sliced() || (slice >= 0 && slice == c.slice && a.from == From::Own);
-                if (!own_part && (c.part != Contents::All || c.arriving))
-                    return fail(c.arriving ? "barrier" : "complete", "it reads all of " + name(a.read) + ", of which a part is here");
+                const bool at_own = slice >= 0 && slice == c.slice && a.from == From::Own;
+                if (!at_own && !g.at(a.read).layout.is_sliced() && (c.part != Contents::All || c.arriving))
+                    return fail(c.arriving ? "barrier" : "complete",
+                                "it reads all of " + name(a.read) + ", of which a part is here");
                 if (c.part == Contents::Nothing) return fail("complete", "it reads " + name(a.read) + " before it is computed");
             }
             if (clash(a.buffer, touches(s, a)))
@@ -324,13 +331,17 @@ class Path {
         }
         return true;
     }
-    // Does the runtime wait here? Only where the next item clashes on this path.
-    bool waits(const Sync &sync, const Stage *next) const {
-        return std::any_of(sync.buffers.begin(), sync.buffers.end(), [&](int b) {
-            if (!next) return clash(b, {{true, false, -1}});
-            return std::any_of(next->accesses.begin(), next->accesses.end(),
-                               [&](auto &a) { return a.buffer == b && clash(b, touches(*next, a)); });
-        });
+    // Does the runtime wait here? Only where the next stage, or what rides in it, clashes on this path.
+    bool waits(const Sync &sync, size_t next, size_t choice) const {
+        if (next == l.items.size())
+            return std::any_of(sync.buffers.begin(), sync.buffers.end(), [&](int b) { return clash(b, {{true, false, -1}}); });
+        for (size_t k = next; k < l.items.size(); k++) {
+            const Stage *s = stage_of(l.items[k], choice);
+            if (!s || (k > next && !s->rides)) break;
+            for (auto &a : s->accesses)
+                if (std::count(sync.buffers.begin(), sync.buffers.end(), a.buffer) && clash(a.buffer, touches(*s, a))) return true;
+        }
+        return false;
     }
 
 public:
@@ -345,14 +356,13 @@ public:
         size_t choice = 0;
         for (size_t i = 0; i < l.items.size(); i++) {
             if (auto *sync = std::get_if<Sync>(&l.items[i])) {
-                if (waits(*sync, i + 1 < l.items.size() ? stage_of(l.items[i + 1], choice) : nullptr)) wait();
+                if (waits(*sync, i + 1, choice)) wait();
                 continue;
             }
             if (!stage(*stage_of(l.items[i], choice))) return fault;
             choice += std::holds_alternative<Choice>(l.items[i]);
             number++;
         }
-        number = -1;
         for (size_t b = 0; b < l.buffers.size(); b++)
             if (clash(int(b), {{true, false, -1}}))
                 return "leave: another rank may be at " + l.buffers[b].name + " when the call returns";
@@ -384,6 +394,21 @@ std::vector<std::vector<bool>> paths(size_t choices) {
     return all;
 }
 
+// Do these block sums go along with the sweep? Of what it stores they read the same element, and nobody else is at it.
+bool rides_well(const Stage &s, const Stage *sweep) {
+    if (!sweep || sweep->kind != StageKind::Sweep || s.kind != StageKind::BlockSum) return false;
+    if (s.loops.size() != sweep->loops.size() + 1 || s.loops[1].range != Range::Block) return false;
+    for (size_t d = 0; d < sweep->loops.size(); d++) {
+        const Loop &loop = sweep->loops[d];
+        if (loop.extent != s.loops[d + 1].extent || loop.range != (d ? Range::Whole : s.loops[0].range)) return false;
+    }
+    for (auto &a : s.accesses)
+        for (auto &of_sweep : sweep->accesses)
+            for (size_t d = 0; a.buffer == of_sweep.buffer && of_sweep.written >= 0 && d < a.reach.size(); d++)
+                if (a.reach[d] != int(d) + 1) return false;
+    return true;
+}
+
 std::string check_stages(const Lowering &l, size_t *choices) {
     std::set<NodeId> computed;
     std::string fault;
@@ -396,8 +421,12 @@ std::string check_stages(const Lowering &l, size_t *choices) {
             fault = "once: stage " + std::to_string(number) + " has other bindings than nodes";
         if (fault.empty()) fault = StageRules(l, s, "stage " + std::to_string(number) + ", ").check();
     };
+    const Stage *sweep = nullptr;
     for (auto &item : l.items) {
         const Stage *s = std::get_if<Stage>(&item);
+        if (s && s->rides && fault.empty() && !rides_well(*s, sweep))
+            fault = "rides: stage " + std::to_string(number) + " does not go along with the one before it";
+        if (!s || !s->rides) sweep = s;
         if (auto *c = std::get_if<Choice>(&item)) {
             s = &c->one_shot;
             check(c->two_phases);

@@ -19,6 +19,7 @@ namespace stretto {
 //   race      a sweep that reaches into other ranks' memory touches that buffer otherwise at the own element only
 //   in place  what a stage reads and stores in one buffer is one access, of the element that it computes
 //   shape     a store covers its buffer as it is placed
+//   rides     block sums that ride reduce the loops of the sweep before them, and read what it stores where it does
 //   input     inputs are not written
 //   barrier   two accesses of a buffer, one of them a write and one a peer's, have a wait between them
 //   leave     no peer is at this rank's memory after the call

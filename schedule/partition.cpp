@@ -95,16 +95,16 @@ class Partitioner {
         for (NodeId id : members) place(g.at(id), first);
     }
 
-    // Ranks wait for each other once for the block results of all full reductions that do not depend on each other: what can
-    // be done before such an exchange is.
+    // Ranks wait for each other once for the block results of all full reductions that do not depend on each other: exchanges
+    // follow each other, after what can be done before and before what needs one.
     void exchange_late() {
-        std::vector<std::pair<int, size_t>> order;  // exchanges before a stage, and the stage
+        std::vector<std::pair<int, size_t>> order;  // 2 * exchanges before a stage, 1 more of an exchange; and the stage
         for (auto &nodes : p.stages) {
             int before = 0;
             for (NodeId id : nodes)
                 for (NodeId r : g.reads(id))
                     if (auto at = p.stage_of.find(r); at != p.stage_of.end() && at->second != int(order.size()))
-                        before = std::max(before, order[size_t(at->second)].first);
+                        before = std::max(before, (order[size_t(at->second)].first + 1) / 2 * 2);
             bool exchange = std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return exchanges_blocks(g, g.at(id)); });
             order.push_back({before + exchange, order.size()});
         }

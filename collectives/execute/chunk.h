@@ -3,6 +3,8 @@
 // region the same way.
 #pragma once
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "collectives/execute/geometry.h"
 
@@ -32,11 +34,38 @@ public:
         }
     }
 
+    // For block sums that follow chunk by chunk: each chunk is of one of `blocks` balanced blocks of dimension 0, and is whole
+    // sub-blocks of `unit` elements of it, about `most` elements if that can be.
+    Chunks(const Box &box, int64_t most, int blocks, int64_t unit) : box_(box), count_(0) {
+        int64_t inside = 1;  // elements of a row
+        for (int d = 1; d < box.dims; d++) {
+            step_[d] = box.hi[d] - box.lo[d];
+            inside *= step_[d];
+        }
+        if (inside == 0) return;
+        const int64_t rows = unit / std::gcd(unit, inside);
+        step_[0] = rows * std::max<int64_t>(1, most / (rows * inside));
+        for (int k = 0; k < blocks; k++) {
+            Block block = block_of(box.hi[0] - box.lo[0], k, blocks);
+            if (block.begin == block.end) continue;
+            blocks_.push_back({box.lo[0] + block.begin, box.lo[0] + block.end, count_});
+            count_ += (block.end - block.begin + step_[0] - 1) / step_[0];
+        }
+    }
+
     int64_t count() const { return count_; }
 
     Box at(int64_t chunk) const {
         Box b;
         b.dims = box_.dims;
+        if (!blocks_.empty()) {
+            size_t k = blocks_.size() - 1;
+            while (blocks_[k].first > chunk) k--;
+            b = box_;
+            b.lo[0] = blocks_[k].begin + (chunk - blocks_[k].first) * step_[0];
+            b.hi[0] = std::min(b.lo[0] + step_[0], blocks_[k].end);
+            return b;
+        }
         for (int d = box_.dims; d-- > 0;) {
             int64_t piece = chunk % pieces_[d];
             chunk /= pieces_[d];
@@ -54,7 +83,11 @@ public:
     }
 
 private:
+    struct Rows {
+        int64_t begin, end, first;  // of a block, and its first chunk
+    };
     Box box_;
+    std::vector<Rows> blocks_;
     int64_t step_[max_dims] = {}, pieces_[max_dims] = {}, count_ = 1;
 };
 

@@ -295,6 +295,7 @@ private:
 
     int stages(Execution &x) {
         for (auto &stage : x.instance.stages) {
+            if (stage.plan->rides) continue;  // in the one before it
             if (stage.barrier) {
                 comm_.stats.barriers++;
                 if (int status = t_.barrier()) return status;

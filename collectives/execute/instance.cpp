@@ -40,7 +40,13 @@ public:
             const size_t number = size_t(in.chosen[i]);
             in.stages.emplace_back();
             in.stages.back().barrier = in.windows && in.waits[i];
+            carries_ = i + 1 < in.chosen.size() && p.stages[size_t(in.chosen[i + 1])]->rides;
             if (!stage(*p.stages[number], *p.cpu->stages[number], in.stages.back())) return false;
+        }
+        StageInstance *sweep = nullptr;
+        for (auto &s : in.stages) {
+            if (s.plan->rides) sweep->riders.push_back(&s);
+            else sweep = &s;
         }
         in.leave = in.windows && in.waits.back();
         if (in.windows && !in.messages) carry_operands(p, in);
@@ -55,6 +61,7 @@ private:
     const PlanT &p;
     Instance &in;
     std::string *error_;
+    bool carries_ = false;  // do block sums ride in the stage?
 
     bool fail(const std::string &text) {
         *error_ = text;
@@ -206,7 +213,8 @@ private:
     }
 
     void cut(const StageT &s, bool sums, bool to_peers, StageInstance &to) {
-        int64_t most = INT64_MAX / 2;
+        constexpr int64_t everything = INT64_MAX / 2;
+        int64_t most = everything;
         bool loads = false;
         for (auto &a : s.accesses) loads |= a->how == How::Read && a->from == From::Each;
         if (sums || (to.sends_results && !to_peers))
@@ -217,7 +225,13 @@ private:
             most = message_bytes / element;
         }
         if (to.block_loop >= 0) most = 1;  // one block a call
-        for (auto &region : to.regions) to.chunks.emplace_back(region, most);
+        const int blocks = s.outputs && s.loops[0].range() == Range::Slice ? 1 : in.ranks;
+        for (auto &region : to.regions) {
+            if (carries_ && !s.rides)
+                to.chunks.emplace_back(region, most == everything ? plan::sub_block : most, blocks, plan::sub_block);
+            else
+                to.chunks.emplace_back(region, most);
+        }
     }
 
     // Is of other ranks' memory the element read that the stage stores? Then only that region has to travel.
@@ -277,6 +291,7 @@ private:
         call.kernel = k.id;
         for (size_t i = 0; i < 2 * s.loops.size(); i++) call.argv.push_back(&to.range[i]);
         if (turn >= 0) call.argv.push_back(turn == 0 ? &in.first : &in.first_of_others);
+        if (s.rides) call.argv.push_back(&to.first);
         for (int i : k.scalars) call.argv.push_back(&in.scalars[size_t(i)]);
         for (int i : k.loads) {
             auto &a = *s.accesses[size_t(i)];
@@ -288,6 +303,7 @@ private:
         }
         for (int i : k.sums) call.argv.push_back(&to.sums[size_t(i)].chunk.buffer);
         if (turn >= 0) return;
+        if (s.rides) call.argv.push_back(&to.stores[0].view.buffer);
         for (auto &t : to.stores) call.argv.push_back(&t.view.buffer);
         for (auto &t : to.peer_stores) call.argv.push_back(&t.view.buffer);
     }

@@ -73,8 +73,10 @@ struct StageInstance {
     std::deque<StoreInstance> stores;
     std::deque<PeerStoreInstance> peer_stores;  // of a kernel that stores to peers itself
     KernelCall main;
-    std::vector<Transfer> transfers;  // on messages
-    bool sends_results = false;       // some store goes to all, and there are others
+    std::vector<Transfer> transfers;      // on messages
+    std::vector<StageInstance *> riders;  // block sums that follow it chunk by chunk
+    int32_t first = 0;                    // of one that rides: is it the block's first chunk?
+    bool sends_results = false;           // some store goes to all, and there are others
     bool streamed = false;
     uint64_t bytes_loaded = 0, bytes_stored = 0;  // from and to peers' memory
 

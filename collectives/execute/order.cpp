@@ -65,9 +65,18 @@ bool find_waits(const PlanT &p, Instance &in, std::string *error) {
             sync = p.syncs[size_t(item.index())].get();
             continue;
         }
-        const StageT &s = *p.stages[size_t(in.chosen[stages++])];
-        for (auto &a : s.accesses) next.push_back({a->buffer, plan::touches_of(a->from, a->how, plan::slice_of(p, s, *a))});
-        if (!before("stage " + stage_name(s))) return false;
+        const size_t number = stages++;
+        const StageT &stage = *p.stages[size_t(in.chosen[number])];
+        if (stage.rides) {
+            in.waits.push_back(false);
+            continue;
+        }
+        for (size_t k = number; k < in.chosen.size(); k++) {  // with what rides in it
+            const StageT &s = *p.stages[size_t(in.chosen[k])];
+            if (k > number && !s.rides) break;
+            for (auto &a : s.accesses) next.push_back({a->buffer, plan::touches_of(a->from, a->how, plan::slice_of(p, s, *a))});
+        }
+        if (!before("stage " + stage_name(stage))) return false;
     }
     for (size_t b = 0; b < p.buffers.size(); b++)  // the caller
         next.push_back({int(b), plan::touch(plan::Touch::OwnWrite, plan::anywhere)});
@@ -77,11 +86,15 @@ bool find_waits(const PlanT &p, Instance &in, std::string *error) {
 void place_scratch(const PlanT &p, Instance &in) {
     const int stages = int(in.stages.size());
     std::vector<int> first(p.buffers.size(), stages), last(p.buffers.size(), -1);
-    for (int i = 0; i < stages; i++)
+    for (int i = 0, begin = 0; i < stages; i++) {
+        if (!in.stages[size_t(i)].plan->rides) begin = i;
+        int end = i;  // a sweep and what rides in it go on at the same time
+        while (end + 1 < stages && in.stages[size_t(end) + 1].plan->rides) end++;
         for (auto &a : in.stages[size_t(i)].plan->accesses) {
-            first[size_t(a->buffer)] = std::min(first[size_t(a->buffer)], i);
-            last[size_t(a->buffer)] = i;
+            first[size_t(a->buffer)] = std::min(first[size_t(a->buffer)], begin);
+            last[size_t(a->buffer)] = end;
         }
+    }
     Scratch own, published;
     for (size_t b = 0; b < p.buffers.size(); b++) {
         if (p.buffers[b]->argument >= 0) continue;

@@ -15,7 +15,40 @@ int call(Execution &x, const StageInstance &stage, const KernelCall &kernel) {
                     " returned " + std::to_string(code) + (said.empty() ? "" : ": " + said));
 }
 
+// The elements of `region` go to the sum of block k.
+int ride(Execution &x, StageInstance &rider, const Box &region, int64_t k) {
+    Instance &in = x.instance;
+    const Block block = block_of(rider.block_extent, int(k), in.ranks);
+    rider.first = region.empty() || region.lo[0] == block.begin;
+    rider.range[0] = int32_t(k), rider.range[1] = int32_t(k + 1);
+    for (int d = 0; d < region.dims; d++) {
+        rider.range[2 * d + 2] = int32_t(region.lo[d]);
+        rider.range[2 * d + 3] = int32_t(region.hi[d]);
+    }
+    Box element;
+    element.dims = 1;
+    element.lo[0] = k, element.hi[0] = k + 1;
+    auto &store = rider.stores[0];
+    store.view.crop(in.buffers[size_t(store.buffer)].own, element, in.base(in.rank, store.buffer));
+    return call(x, rider, rider.main);
+}
+
 }  // namespace
+
+int begin_riders(Execution &x, StageInstance &stage) {
+    const Instance &in = x.instance;
+    for (auto *rider : stage.riders) {
+        const Box &blocks = rider->regions[size_t(in.rank)];
+        for (int64_t k = blocks.lo[0]; k < blocks.hi[0]; k++) {
+            const Block block = block_of(rider->block_extent, int(k), in.ranks);
+            Box region = stage.regions[size_t(in.rank)];
+            region.lo[0] = block.begin, region.hi[0] = block.end;
+            if (!region.empty()) continue;
+            if (int status = ride(x, *rider, region, k)) return status;
+        }
+    }
+    return STRETTO_OK;
+}
 
 int fail(Execution &x, int status, const std::string &text) {
     std::string full = x.program.plan.name + ": " + text;
@@ -46,7 +79,13 @@ int compute(Execution &x, StageInstance &stage, const Box &region) {
     }
     for (auto &store : stage.peer_stores)
         store.view.crop(in.buffers[size_t(store.buffer)].own, region, in.base(store.rank, store.buffer));
-    return call(x, stage, stage.main);
+    if (int status = call(x, stage, stage.main)) return status;
+    for (auto *rider : stage.riders) {
+        // The last block that begins at the chunk's first row or before.
+        const int64_t k = ((region.lo[0] + 1) * in.ranks - 1) / rider->block_extent;
+        if (int status = ride(x, *rider, region, k)) return status;
+    }
+    return STRETTO_OK;
 }
 
 }  // namespace stretto::runtime

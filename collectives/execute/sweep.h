@@ -37,8 +37,11 @@ void copy_to_near(Execution &x, StageInstance &stage, const Box &region);
 // What the first stage sends goes with the enter, where that is little and ranks exchange messages. To be called before it.
 void carry_on_messages(Execution &x);
 
-// The kernels of one chunk: peer sums rank by rank where there are any, then the stage's own.
+// The kernels of one chunk: peer sums rank by rank where there are any, the stage's own, then those that ride in it.
 int compute(Execution &x, StageInstance &stage, const Box &region);
+
+// Block sums that ride in the stage begin: those without elements are stored.
+int begin_riders(Execution &x, StageInstance &stage);
 
 // An error of this rank that the others must learn of. Returns the status.
 int fail(Execution &x, int status, const std::string &text);

@@ -29,6 +29,7 @@ public:
         receive_whole(whole);
         receive_addends(0);
         if (int status = whole.wait()) return status;
+        if (int status = begin_riders(x_, stage_)) return status;
         for (int64_t c = 0; c < rounds; c++) {
             send_addends(c + 1);
             receive_addends(c + 1);

@@ -20,6 +20,7 @@ void copy_to_near(Execution &x, StageInstance &stage, const Box &region) {
 
 int run_on_windows(Execution &x, StageInstance &stage) {
     const Chunks &chunks = stage.chunks[size_t(x.instance.rank)];
+    if (int status = begin_riders(x, stage)) return status;
     for (int64_t c = 0; c < chunks.count(); c++) {
         if (c && !x.alone())
             if (int status = x.transport().poll()) return status;

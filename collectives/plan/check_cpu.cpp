@@ -21,7 +21,8 @@ public:
             !index("kernel", "cpu.scalar_kernel", cpu.scalar_kernel, size_t(cpu.kernels), "kernels"))
             return false;
         if (cpu.stages.size() != p.stages.size())
-            return fail("kernel", "cpu.stages", text("has %zu entries, the plan has %zu stages", cpu.stages.size(), p.stages.size()));
+            return fail("kernel", "cpu.stages",
+                        text("has %zu entries, the plan has %zu stages", cpu.stages.size(), p.stages.size()));
         for (size_t i = 0; i < cpu.stages.size(); i++)
             if (!kernels(at("cpu.stages", i), *cpu.stages[i], *p.stages[i])) return false;
         return true;

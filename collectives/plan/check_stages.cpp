@@ -13,7 +13,7 @@ public:
     bool run() {
         for (size_t i = 0; i < p.stages.size(); i++)
             if (!stage(at("stages", i), *p.stages[i])) return false;
-        return items() && order();
+        return items() && riders() && order();
     }
 
 private:
@@ -147,16 +147,51 @@ private:
         return once(stages, "stages") && once(syncs, "syncs") && once(choices, "choices");
     }
 
+    // Block sums that ride directly follow the sweep whose loops they reduce, and read of what it stores the same element.
+    bool riders() {
+        const StageT *sweep = nullptr;
+        for (auto &item : p.items) {
+            const StageT *s = item.kind() == ItemKind::Stage ? p.stages[size_t(item.index())].get() : nullptr;
+            if (!s || !s->rides) {
+                sweep = s;
+                continue;
+            }
+            if (!rides(*s, sweep))
+                return fail("item", at("stages", size_t(item.index())), "does not ride in the stage before it");
+        }
+        for (auto &c : p.choices)
+            for (int arm : {c.one_shot(), c.two_phases()})
+                if (p.stages[size_t(arm)]->rides) return fail("item", at("stages", size_t(arm)), "rides, and is an arm");
+        return true;
+    }
+
+    static bool rides(const StageT &s, const StageT *sweep) {
+        if (!sweep || sweep->kind != StageKind::Sweep || s.kind != StageKind::BlockSum) return false;
+        if (s.loops.size() != sweep->loops.size() + 1 || s.loops[1].range() != Range::Block) return false;
+        for (size_t d = 0; d < sweep->loops.size(); d++) {
+            const Range range = sweep->loops[d].range(), expected = d ? Range::Whole : s.loops[0].range();
+            if (!same(s.loops[d + 1].extent(), sweep->loops[d].extent()) || range != expected) return false;
+        }
+        for (auto &a : s.accesses)
+            for (auto &of_sweep : sweep->accesses) {
+                if (a->buffer != of_sweep->buffer || of_sweep->how == How::Read) continue;
+                for (size_t d = 0; d < a->reach.size(); d++)
+                    if (a->reach[d] != int(d) + 1) return false;
+            }
+        return true;
+    }
+
     static bool same_computation(const StageT &one_shot, const StageT &two_phases) {
         for (auto &l : one_shot.loops)
             if (l.range() != Range::Whole) return false;
         for (auto &l : two_phases.loops)
             if (l.range() != Range::AnySlice) return false;
+        auto same_access = [](auto &a, auto &b) { return a->buffer == b->buffer && a->how == b->how; };
         return one_shot.outputs == two_phases.outputs && one_shot.outputs > 0 &&
                std::equal(one_shot.loops.begin(), one_shot.loops.end(), two_phases.loops.begin(), two_phases.loops.end(),
                           [](auto &a, auto &b) { return same(a.extent(), b.extent()); }) &&
                std::equal(one_shot.accesses.begin(), one_shot.accesses.end(), two_phases.accesses.begin(),
-                          two_phases.accesses.end(), [](auto &a, auto &b) { return a->buffer == b->buffer && a->how == b->how; });
+                          two_phases.accesses.end(), same_access);
     }
 
     // What is neither an input nor stored by an earlier stage has no value to load.

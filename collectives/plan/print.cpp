@@ -49,7 +49,7 @@ public:
         for (auto &item : p.items) {
             if (item.kind() == ItemKind::Stage) stage("", item.index());
             if (item.kind() == ItemKind::Sync)
-                out += "\nsync " + join(p.syncs[size_t(item.index())]->buffers, [&](int b) { return p.buffers[size_t(b)]->name; }) + "\n";
+                out += "\nsync " + buffers(p.syncs[size_t(item.index())]->buffers) + "\n";
             if (item.kind() == ItemKind::Choice) {
                 stage("in one shot, ", p.choices[size_t(item.index())].one_shot());
                 stage("or in two phases, ", p.choices[size_t(item.index())].two_phases());
@@ -75,6 +75,10 @@ private:
     }
 
     static std::string storage(const BufferT &b) { return b.sliced >= 0 ? ", sliced(" + number(b.sliced) + ")" : ""; }
+
+    std::string buffers(const std::vector<int> &list) const {
+        return join(list, [&](int b) { return p.buffers[size_t(b)]->name; });
+    }
 
     void size(const SizeT &s) {
         out += "size " + s.name + ": ";
@@ -129,7 +133,8 @@ private:
         static const char *const kinds[] = {"sweep", "block sum", "contraction", "fold"};
         static const char *const ways[] = {"reads ", "writes ", "updates "};
         const StageT &s = *p.stages[size_t(which)];
-        out += "\nstage " + join(s.names, [](const std::string &n) { return n; }) + ": " + arm + kinds[int(s.kind)] + "\n";
+        out += "\nstage " + join(s.names, [](const std::string &n) { return n; }) + ": " + arm + kinds[int(s.kind)];
+        out += s.rides ? ", riding in the sweep before it\n" : "\n";
         for (size_t d = 0; d < s.loops.size(); d++)
             out += "  " + loop(s.loops[d], d, int(d) >= s.outputs) + "\n";
         for (auto &a : s.accesses) out += "  " + (ways[int(a->how)] + access(*a)) + "\n";

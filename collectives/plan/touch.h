@@ -49,7 +49,8 @@ inline int slice_of(const PlanT &p, const StageT &s, const StageAccessT &a) {
         if (a.reach[d] < 0) continue;
         const Loop &loop = s.loops[size_t(a.reach[d])];
         const bool whole = loop.extent().kind() == extents[d].kind() && loop.extent().value() == extents[d].value();
-        if (loop.range() == Range::Slice && whole) return int(d);
+        const bool own_block = loop.range() == Range::Block && s.loops[0].range() == Range::Slice;
+        if ((loop.range() == Range::Slice || own_block) && whole) return int(d);
     }
     return anywhere;
 }

@@ -9,6 +9,9 @@ namespace stretto::plan {
 
 constexpr int current_version = 2;
 
+// Elements of a block that are summed by themselves, in the order of the language (lang/order.h).
+constexpr int sub_block = 4096;
+
 // What a plan may have at most. They bound what a damaged or hostile plan can make the runtime allocate.
 constexpr int max_dimensions = 8;
 constexpr int max_entries = 4096;  // of any table: arguments, buffers, scalars, stages, ...

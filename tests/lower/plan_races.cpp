@@ -118,7 +118,12 @@ class Simulation {
         Box box = geometry(owner, a.buffer).box();
         for (int d = 0; d < box.dims; d++) {
             const int loop = a.reach[size_t(d)];
-            if (loop < 0 || s.plan->loops[size_t(loop)].range() == plan::Range::Block) continue;
+            if (loop < 0) continue;
+            if (loop == s.block_loop && region.hi[0] > region.lo[0]) {
+                box.lo[d] = runtime::block_of(s.block_extent, int(region.lo[0]), ranks_).begin;
+                box.hi[d] = runtime::block_of(s.block_extent, int(region.hi[0]) - 1, ranks_).end;
+                continue;
+            }
             box.lo[d] = loop < s.outputs ? region.lo[loop] : s.range[2 * loop];
             box.hi[d] = loop < s.outputs ? region.hi[loop] : s.range[2 * loop + 1];
         }

@@ -123,6 +123,6 @@ TEST_CASE("block sums ride, and all block results are exchanged after what can b
     s.fuse_all();
     CHECK(stages(s) ==
           "sum0.rs, norm0.blocks\nsum1.rs, norm1.blocks\nsum2.rs, norm2.blocks\n"
-          "norm0.blocks.ag\nnorm0\nnorm1.blocks.ag\nnorm1\nnorm2.blocks.ag\nnorm2\ntotal\n"
+          "norm0.blocks.ag\nnorm1.blocks.ag\nnorm2.blocks.ag\nnorm0\nnorm1\nnorm2\ntotal\n"
           "next2, next2.ag\nnext0, next0.ag\nnext1, next1.ag\n");
 }
