@@ -16,7 +16,7 @@ bool Node::is_all_reduce() const {
 
 bool Node::loads_from_ranks() const {
     auto *c = as<Communication>();
-    return c && (c->from.kind == From::Each || c->from.kind == From::Rank);
+    return c && (c->from.kind == From::Each || c->from.kind == From::Rank || c->from.kind == From::Shift);
 }
 
 bool Node::stores_to_ranks() const {

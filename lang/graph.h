@@ -37,14 +37,17 @@ struct Index {
 };
 
 // Whose memory the elements that a node reads come from: this rank's own; of every rank along the axes, in order (for a
-// reduction over them); of rank `value`; of the rank that owns the element in dimension `dim`.
+// reduction over them); of rank `value`; of rank own + `value`, where there is none of the one at the other end (cyclic) or
+// this rank's own; of the rank that owns the element in dimension `dim`.
 struct From {
     enum Kind { Own,
                 Each,
                 Rank,
+                Shift,
                 Owner } kind = Own;
     Axes axes;
     int value = 0, dim = -1;
+    bool cyclic = false;
 };
 
 // ---- what a node does with its value. `value` is an expression over the domain.
@@ -78,12 +81,13 @@ enum class Algorithm { Auto,
                        TwoPhase };
 // t(vars) = the element of `from`, or the reduction of the elements of all its ranks, in rank order: each addend cast to
 // the node's accumulator first, the result to the node's type. Of the result each rank has its slice of to_dim, or all.
-//   all_reduce: Each, op.   reduce_scatter: Each, op, to_dim.   all_gather: Owner.   broadcast: Rank.
+//   all_reduce: Each, op.   reduce_scatter: Each, op, to_dim.   all_gather: Owner.   broadcast: Rank.   shift: Shift
 struct Communication {
     From from;
     std::optional<ReduceOp> reduce;  // which one inference takes from the operand's layout
     std::optional<int> to_dim;
     Algorithm algorithm = Algorithm::Auto;
+    Expr outside;  // of Shift: the value where there is no such rank, undefined if it is the own element
 };
 using Op = std::variant<ArgumentValue, Map, Reduction, Blocks, Fold, Communication>;
 

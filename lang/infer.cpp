@@ -455,6 +455,11 @@ public:
             check_dimension(c.from.dim, "all_gather");
             return replicated;
         }
+        if (c.from.kind == From::Shift) {
+            if (!l.is(ExprLayout::Local)) fail(operand_text(n.source, l) + "; shift needs a local operand.",
+                                               "an operand that is local");
+            return local;
+        }
         if (c.from.value < 0) fail("rank " + std::to_string(c.from.value) + " does not exist.", "a root from 0 to ranks() - 1");
         if (!l.is(ExprLayout::Local))
             fail(operand_text(n.source, l) + "; broadcast needs a local operand.", made_whole(l));

@@ -177,6 +177,11 @@ std::string right_side(const Graph &g, const Node &n) {
     if (c->reduce && !c->to_dim) return "all_reduce" + x + type + ")";
     if (c->reduce) return "reduce_scatter" + x + ", " + std::to_string(*c->to_dim) + type + ")";
     if (c->from.kind == From::Owner) return "all_gather" + x + ")";
+    if (c->from.kind == From::Shift) {
+        std::string edge = c->outside.defined() ? ", fill(" + to_string(g, c->outside) + ")" : c->from.cyclic ? ""
+                                                                                                              : ", keep";
+        return "shift" + x + ", " + std::to_string(-c->from.value) + edge + ")";
+    }
     return "broadcast" + x + ", " + std::to_string(c->from.value) + ")";
 }
 
@@ -206,7 +211,8 @@ std::string kind_text(const Node &n) {
         std::string operator()(const Fold &) { return "a full reduction"; }
         std::string operator()(const Communication &c) {
             if (c.reduce) return !c.to_dim ? "an all-reduce" : "a reduce-scatter";
-            return c.from.kind == From::Owner ? "an all-gather" : "a broadcast";
+            return c.from.kind == From::Owner ? "an all-gather" : c.from.kind == From::Shift ? "a shift"
+                                                                                             : "a broadcast";
         }
     };
     return std::visit(Visitor(), n.op);

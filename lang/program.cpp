@@ -297,7 +297,12 @@ class Builder {
     // `value` from `source`.
     void derive_value(Node &n) {
         if (n.is_argument()) return;
-        Expr e = bind_shared(expand_random(g, n.source, n));
+        Expr e = n.source;
+        if (auto *c = n.as<Communication>(); c && c->outside.defined()) {
+            Expr from = rank_value() + c->from.value;
+            e = select(from >= 0 && from < ranks_value(), e, c->outside);
+        }
+        e = bind_shared(expand_random(g, e, n));
         bool accumulates = n.as<Reduction>() || n.as<Blocks>();
         // A reduction adds up the wide values; widen_float16 would round each addend first.
         e = accumulates && is_float16(e.type()) ? widen_float16(Halide::cast(f32, e)) : widen_float16(e);
@@ -308,13 +313,16 @@ class Builder {
         if (!d->anonymous && !d->argument && node_of.count(d.get())) return node_of.at(d.get());
         // An anonymous tensor, or an argument's value at entry: a copy of its own.
         auto copy = std::make_shared<Definition>();
-        copy->name = g.arguments[size_t(argument)].name + ".new";
+        const Origin origin{Role::NewValue, -1, argument};
+        Node made;
+        made.origin = origin;
+        copy->name = g.name_from(made);
         for (int k = 0; k < d->dimensions(); k++)
             copy->vars.push_back(d->defined ? d->vars[k] : default_index(int(k)));
         copy->type = d->element_type();
         copy->value = reference(d, index_exprs(copy->vars));
         copy->defined = true;
-        add_node(copy, {Role::NewValue, -1, argument});
+        add_node(copy, origin);
         return node_of.at(copy.get());
     }
 

@@ -260,6 +260,19 @@ Comm all_gather(const Tensor &t) {
 Comm broadcast(const Tensor &t, int root) {
     return communicate("broadcast", Communication{{From::Rank, {world_axis}, root}, {}}, t, t.definition()->element_type());
 }
+Edge fill(const Expr &value) {
+    if (!value.defined() || has_index(value))
+        throw Error(
+            "fill(...) of a shift: one value for all elements, without an index."
+            "\nLegal: fill(0.0f), or an Expr of scalars");
+    return {Edge::Fill, value};
+}
+Comm shift(const Tensor &t, int k, const Edge &edge) {
+    Type type = t.definition()->element_type();
+    Communication c{{From::Shift, {world_axis}, -k, -1, edge.kind == Edge::Cyclic}, {}};
+    if (edge.kind == Edge::Fill) c.outside = Halide::cast(type, edge.value);
+    return communicate("shift", c, t, type);
+}
 Comm slice_of(const Tensor &t, int dim) {
     int n = t.definition()->dimensions();
     if (dim < 0 || dim >= n)

@@ -258,6 +258,17 @@ Comm reduce_scatter(const Tensor &, int dim, const Type &);
 Comm all_gather(const Tensor &);
 // The value of a local tensor on rank `root`, on every rank.
 Comm broadcast(const Tensor &, int root);
+// Rank r gets the local tensor of rank r - k (k below 0: of a later rank). Where there is none: of the rank at the other end
+// (cyclic), its own (keep), or a value without an index (fill).
+struct Edge {
+    enum Kind { Cyclic,
+                Keep,
+                Fill } kind = Cyclic;
+    Expr value;  // of Fill
+};
+inline const Edge cyclic{Edge::Cyclic, {}}, keep{Edge::Keep, {}};
+Edge fill(const Expr &value);
+Comm shift(const Tensor &, int k, const Edge & = cyclic);
 // Each rank's slice of a replicated tensor; no communication.
 Comm slice_of(const Tensor &, int dim);
 

@@ -59,6 +59,7 @@ int add_stage(const Lowering &l, plan::PlanT &p, const Stage &s) {
         to->buffer = a.buffer;
         to->from = a.from;
         to->rank = a.rank;
+        to->cyclic = a.cyclic;
         to->how = a.how();
         to->reach = a.reach;
         t->accesses.push_back(std::move(to));

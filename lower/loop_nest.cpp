@@ -39,7 +39,9 @@ class LoopNest {
     std::string rank_of(const Stage &s, const Node &n) const {
         for (NodeId id : nodes_read(n.value))
             for (auto &a : s.accesses)
-                if (a.read == id && a.from == plan::From::Rank) return "@" + std::to_string(a.rank);
+                if (a.read == id && (a.from == plan::From::Rank || a.from == plan::From::Shift))
+                    return a.from == plan::From::Rank ? "@" + std::to_string(a.rank)
+                                                      : (a.rank < 0 ? "@own" : "@own+") + std::to_string(a.rank);
         return "";
     }
     void computation(const Stage &s, const Binding &b, const std::string &indent) {

@@ -30,7 +30,8 @@ constexpr int any_element = -1;
 struct StageAccess {
     NodeId read = -1, written = -1;  // the values: one of them, or both where an element is updated in place
     plan::From from = plan::From::Own;
-    int rank = 0;            // of From::Rank
+    int rank = 0;            // of From::Rank and Shift
+    bool cyclic = false;     // of From::Shift
     std::vector<int> reach;  // row-major
     int buffer = -1;         // assign_storage finds it
 

@@ -81,13 +81,15 @@ class IntoBody : public IRGraphMutator {
         if (n.reduces_over_ranks()) {
             if (!t.layout.is_replicated()) a.from = From::Each;  // else every rank has it itself
         } else if (n.loads_from_ranks()) {
-            a.from = From::Rank;
-            a.rank = n.as<Communication>()->from.value;
+            auto &from = n.as<Communication>()->from;
+            a.from = from.kind == stretto::From::Shift ? From::Shift : From::Rank;
+            a.rank = from.value;
+            a.cyclic = from.cyclic;
         }
         for (auto &i : indices) a.reach.push_back(loop_number(i));
         for (size_t k = 0; k < s.accesses.size(); k++) {
             StageAccess &known = s.accesses[k];
-            if (known.read != a.read || known.from != a.from || known.rank != a.rank) continue;
+            if (known.read != a.read || known.from != a.from || known.rank != a.rank || known.cyclic != a.cyclic) continue;
             for (size_t d = 0; d < a.reach.size(); d++)
                 if (known.reach[d] != a.reach[d]) known.reach[d] = any_element;
             return int(k);

@@ -138,10 +138,13 @@ class StageRules {
             read.insert(int(k));
             const StageAccess &a = s.accesses[k];
             const bool loads = !s.nodes.empty() && n.loads_from_ranks();
-            From from = loads ? From::Rank : From::Own;
+            auto *of = loads ? &n.as<Communication>()->from : nullptr;
+            From from = !of ? From::Own : of->kind == stretto::From::Shift ? From::Shift
+                                                                           : From::Rank;
             if (b.over == Binding::Ranks) from = g.at(a.read).layout.is_replicated() ? From::Own : From::Each;
             bool gathers = a.written >= 0 && a.from == From::Each;  // reads its own element, stores to every rank
-            const bool other_rank = from == From::Rank && a.rank != n.as<Communication>()->from.value;
+            const bool other_rank = (from == From::Rank || from == From::Shift) &&
+                                    (a.rank != of->value || a.cyclic != of->cyclic);
             if ((a.from != from && !(gathers && from == From::Own)) || other_rank)
                 fault = fail("region", n.name + " reads " + name(a.read) + " of other ranks than its access says");
             auto at = indices_of(c);
@@ -184,7 +187,8 @@ class StageRules {
         const bool all = a.from == From::Each;
         if (all && cut < 0 && !any && s.outputs > 0)
             return fail("owner", n.name + " goes to every rank, and every rank computes all of it");
-        if (a.from == From::Rank || b.dims != outputs || b.type != n.type || (any && !all) || b.sliced != (all ? -1 : cut))
+        if (a.from == From::Rank || a.from == From::Shift || b.dims != outputs || b.type != n.type || (any && !all) ||
+            b.sliced != (all ? -1 : cut))
             return fail("shape", n.name + " is stored to " + b.name + ", which is placed otherwise");
         return "";
     }
@@ -339,7 +343,9 @@ class Path {
             const Stage *s = stage_of(l.items[k], choice);
             if (!s || (k > next && !s->rides)) break;
             for (auto &a : s->accesses)
-                if (std::count(sync.buffers.begin(), sync.buffers.end(), a.buffer) && clash(a.buffer, touches(*s, a))) return true;
+                if (std::count(sync.buffers.begin(), sync.buffers.end(), a.buffer) &&
+                    clash(a.buffer, touches(*s, a)))
+                    return true;
         }
         return false;
     }

@@ -203,8 +203,9 @@ ScheduledProgram extremes() {
     Input<Tensor> a{"a", f32, {n}, partial(ReduceOp::Max)}, b{"b", f32, {n}, local},
         k{"k", i32, {n}, partial(ReduceOp::Min)};
     Output<Tensor> top{"top", f32, {n}}, first{"first", f32, {n}}, low{"low", i32, {n}},
-        mine{"mine", f32, {n}, local};
-    Tensor am{"am"}, bb{"bb"}, km{"km"};
+        mine{"mine", f32, {n}, local}, next{"next", f32, {n}, local};
+    Tensor am{"am"}, bb{"bb"}, km{"km"}, left{"left"}, right{"right"}, edge{"edge"};
+    Input<float> c{"c"};
     am = all_reduce(a);
     bb = broadcast(b, 0);
     km = all_reduce(k);
@@ -212,7 +213,10 @@ ScheduledProgram extremes() {
     first(i) = bb(i) * 2.0f;
     low(i) = km(i) / 3 + km(i) % 7;
     mine(i) = b(i) + am(i);
-    ScheduledProgram s(Program{"extremes", {a, b, k, top, first, low, mine}});
+    left = shift(b, 1), right = shift(mine, -2, keep), edge = shift(b, -1, fill(c * 2.0f));
+    next(i) = left(i) - right(i) * edge(i);
+    ScheduledProgram s(Program{"extremes", {a, b, k, c, top, first, low, mine, next}});
+    s.add("fused", [&](Schedule &x) { x.fuse({left, edge, next}); });
     s.add("split", [&](Schedule &c) {
         c.split(am);
         c.split(km);

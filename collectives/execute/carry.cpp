@@ -20,7 +20,7 @@ uint64_t first_messages(const plan::PlanT &p, const Instance &in, int from, int 
     uint64_t end = 0;
     for (size_t i = 0; i < stage.transfers.size(); i++) {
         auto &t = stage.transfers[i];
-        if (!t.from(from) || (t.chunked && stage.count(to) == 0)) continue;
+        if (!t.from(from, to) || (t.chunked && stage.count(to) == 0)) continue;
         Box region = t.chunked ? stage.piece(to, 0) : geometry_of(p, in, t.buffer, from).box();
         Geometry g = packed(region, in.buffers[size_t(t.buffer)].own.element);
         if (!g.bytes()) continue;

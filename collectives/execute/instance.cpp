@@ -254,10 +254,10 @@ private:
             Transfer t;
             t.access = int(i);
             t.buffer = a.buffer;
-            t.source = a.from == From::Rank ? a.rank : -1;
+            for (int q = 0; q < in.ranks; q++) t.sources.push_back(source_of(a, q, in.ranks));
             t.chunked = elementwise(s, a);
             for (int q = 0; q < in.ranks; q++) {
-                if (q == in.rank || !in.near[size_t(q)] || !t.from(q)) continue;
+                if (q == in.rank || !in.near[size_t(q)] || !t.from(q, in.rank)) continue;
                 Geometry g = geometry_of(p, in, a.buffer, q);
                 int64_t n = t.chunked ? to.regions[size_t(in.rank)].elements() : g.elements();
                 to.bytes_loaded += uint64_t(n * g.element);
@@ -297,8 +297,9 @@ private:
             auto &a = *s.accesses[size_t(i)];
             const bool own = a.from == From::Own || a.how == How::Update;  // a sum over ranks may load what is updated later
             if (own) call.argv.push_back(view(s, to, i, in.rank));
-            if (!own && a.from == From::Rank) call.argv.push_back(view(s, to, i, a.rank));
-            for (int q = 0; !own && a.from == From::Each && q < in.ranks; q++)
+            const int source = source_of(a, in.rank, in.ranks);
+            if (!own && source >= 0) call.argv.push_back(view(s, to, i, source));
+            for (int q = 0; !own && source < 0 && q < in.ranks; q++)
                 if (turn < 0 || q == turn) call.argv.push_back(view(s, to, i, q));
         }
         for (int i : k.sums) call.argv.push_back(&to.sums[size_t(i)].chunk.buffer);
@@ -332,6 +333,15 @@ private:
 };
 
 }  // namespace
+
+int source_of(const StageAccessT &a, int reader, int ranks) {
+    if (a.from == From::Own) return reader;
+    if (a.from == From::Each) return -1;
+    if (a.from == From::Rank) return a.rank;
+    const int there = reader + a.rank % ranks;
+    if (a.cyclic) return (there + ranks) % ranks;
+    return reader + a.rank < 0 || reader + a.rank >= ranks ? reader : there;
+}
 
 Geometry dense_geometry(const PlanT &p, const Instance &in, int buffer, int rank) {
     auto &b = *p.buffers[size_t(buffer)];

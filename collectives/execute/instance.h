@@ -52,12 +52,14 @@ struct PeerStoreInstance {
 // region; else all that the sender has.
 struct Transfer {
     int access = 0, buffer = 0;
-    int source = -1;  // the rank it comes from; -1: from every rank
+    std::vector<int> sources;  // by reader the rank it comes from; -1: from every rank
     bool chunked = false;
     std::vector<std::vector<View *>> views;  // by source: those that show what it sent
     std::vector<uint64_t> offsets;           // in the arena, by source, when not chunked
     std::vector<const uint8_t *> chunks[2];  // what has come for a chunk, by its parity and by source
-    bool from(int rank) const { return source < 0 || source == rank; }
+    bool from(int source, int reader) const {
+        return sources[size_t(reader)] < 0 || sources[size_t(reader)] == source;
+    }
 };
 
 struct StageInstance {
@@ -142,6 +144,8 @@ struct Instance {
 std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, void **argv, int rank,
                                   const std::vector<int> &hosts, std::string *error);
 
+// The rank whose memory an access reads on rank `reader`; -1: every rank's.
+int source_of(const plan::StageAccessT &access, int reader, int ranks);
 // A rank's part of a buffer: stored densely, as peers see it; or, for this rank, as it is.
 Geometry dense_geometry(const plan::PlanT &plan, const Instance &instance, int buffer, int rank);
 Geometry geometry_of(const plan::PlanT &plan, const Instance &instance, int buffer, int rank);

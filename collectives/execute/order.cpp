@@ -109,7 +109,7 @@ void place_scratch(const PlanT &p, Instance &in) {
             own.need(uint64_t(stage.chunks[size_t(in.rank)].largest() * sum.element), i, i, &sum.offset);
         for (auto &t : stage.transfers)
             for (int q = 0; q < in.ranks && !t.chunked; q++)
-                if (!in.near[size_t(q)] && t.from(q))
+                if (!in.near[size_t(q)] && t.from(q, in.rank))
                     own.need(geometry_of(p, in, t.buffer, q).bytes(), i, i, &t.offsets[size_t(q)]);
     }
     in.arena_bytes = own.place();

@@ -1,7 +1,8 @@
-// Loads from and stores to peers as messages, except those whose memory is reached by address. Matched by (peer, tag) in order, so all ranks post them in one order: chunk
-// by chunk, in a chunk transfer by transfer. Nobody waits for a message that its sender has not posted: addends of chunk
-// c + 1 are posted before those of chunk c are waited for, results of chunk c before those of chunk c - window + 1 are. What
-// is sent first goes with the enter, or overtakes the agreement on the call; nothing is received or computed before that.
+// Loads from and stores to peers as messages, except those whose memory is reached by address. Matched by (peer, tag) in
+// order, so all ranks post them in one order: chunk by chunk, in a chunk transfer by transfer. Nobody waits for a message
+// that its sender has not posted: addends of chunk c + 1 are posted before those of chunk c are waited for, results of
+// chunk c before those of chunk c - window + 1 are. What is sent first goes with the enter, or overtakes the agreement on
+// the call; nothing is received or computed before that.
 #include <algorithm>
 
 #include "collectives/base/tuning.h"
@@ -101,13 +102,13 @@ private:
     void send_whole(Flight &flight) {
         flight.clear();
         for_transfers(false, [&](const Transfer &t, const Geometry &own, int q) {
-            if (t.from(in_.rank) && !goes_with_enter(q))
+            if (t.from(in_.rank, q) && !goes_with_enter(q))
                 flight.send(q, whole_tag, in_.base(in_.rank, t.buffer), own, own.box());
         });
     }
     void receive_whole(Flight &flight) {
         for_transfers(false, [&](const Transfer &t, const Geometry &, int q) {
-            if (!t.from(q) || comes_with_enter(q)) return;
+            if (!t.from(q, in_.rank) || comes_with_enter(q)) return;
             uint8_t *to = x_.arena + t.offsets[size_t(q)];
             Geometry g = dense_geometry(x_.program.plan, in_, t.buffer, q);
             flight.receive(q, whole_tag, to, g, g.box());
@@ -119,13 +120,13 @@ private:
         Flight &flight = addends_[c % 2];
         flight.clear();
         for_transfers(true, [&](const Transfer &t, const Geometry &own, int q) {
-            if (t.from(in_.rank) && c < stage_.count(q) && !(c == 0 && goes_with_enter(q)))
+            if (t.from(in_.rank, q) && c < stage_.count(q) && !(c == 0 && goes_with_enter(q)))
                 flight.send(q, addend_tag, in_.base(in_.rank, t.buffer), own, stage_.piece(q, c));
         });
     }
     void receive_addends(int64_t c) {
         for_transfers(true, [&](Transfer &t, const Geometry &own, int q) {
-            if (!t.from(q) || c >= stage_.count(in_.rank) || (c == 0 && comes_with_enter(q))) return;
+            if (!t.from(q, in_.rank) || c >= stage_.count(in_.rank) || (c == 0 && comes_with_enter(q))) return;
             uint64_t bytes = uint64_t(stage_.piece(in_.rank, c).elements()) * uint64_t(own.element);
             t.chunks[c % 2][size_t(q)] = addends_[c % 2].receive(q, addend_tag, bytes);
         });
@@ -137,7 +138,7 @@ private:
             if (!t.chunked) continue;
             Geometry g = packed(stage_.piece(in_.rank, c), in_.buffers[size_t(t.buffer)].own.element);
             for_peers([&](int q) {
-                if (!t.from(q)) return;
+                if (!t.from(q, in_.rank)) return;
                 auto *data = const_cast<uint8_t *>(t.chunks[c % 2][size_t(q)]);  // loaded only
                 for (View *v : t.views[size_t(q)]) v->show(g, data);
             });

@@ -65,7 +65,8 @@ private:
                 !index("access", at(access, "buffer"), a.buffer, p.buffers.size(), "buffers"))
                 return false;
             auto &b = *p.buffers[size_t(a.buffer)];
-            if (a.from == From::Rank && (a.rank < 0 || a.rank > 1 << 20))
+            const int least = a.from == From::Shift ? -(1 << 20) : 0;
+            if ((a.from == From::Rank || a.from == From::Shift) && (a.rank < least || a.rank > 1 << 20))
                 return fail("access", at(access, "rank"), text("is %d, not a rank", a.rank));
             if (a.reach.size() != b.extents.size())
                 return fail("access", at(access, "reach"),
@@ -90,7 +91,7 @@ private:
         const char *label = b.name.c_str();
         if (b.argument >= 0 && p.arguments[size_t(b.argument)]->access == Access::Input)
             return fail("store", here, text("writes the input %s", label));
-        if (a.from == From::Rank) return fail("store", here, text("writes to one rank's %s", label));
+        if (a.from == From::Rank || a.from == From::Shift) return fail("store", here, text("writes to one rank's %s", label));
         if (a.how == How::Update && s.kind != StageKind::Sweep)
             return fail("store", here, text("updates buffer %s in place, which only a sweep can do", label));
         if (int(b.extents.size()) != s.outputs)

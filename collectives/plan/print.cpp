@@ -115,6 +115,7 @@ private:
     std::string access(const StageAccessT &a) const {
         std::string s = p.buffers[size_t(a.buffer)]->name;
         s += "[" + join(a.reach, [](int loop) { return loop < 0 ? "any" : index(size_t(loop)); }) + "]";
+        if (a.from == From::Shift) s += (a.cyclic ? "@around " : "@own ") + number(a.rank);
         return s + (a.from == From::Each ? "@each" : a.from == From::Rank ? "@" + number(a.rank)
                                                                           : "");
     }

@@ -171,8 +171,8 @@ class Compiler {
         NodeId id = accessed(c);
         Type t = c->type;
         return code([=](Frame &r) {
-            auto it = r.rank->tensors.find(id);
-            if (it == r.rank->tensors.end())
+            auto it = r.memory->tensors.find(id);
+            if (it == r.memory->tensors.end())
                 throw Error("reference: node " + std::to_string(id) + " is read before it has a value");
             std::vector<int64_t> at(indices.size());
             for (size_t d = 0; d < at.size(); d++)
@@ -180,7 +180,7 @@ class Compiler {
             if (!it->second.contains(at)) {
                 std::string where;
                 for (int64_t i : at) where += (where.empty() ? "" : ", ") + std::to_string(i);
-                throw Error("reference: rank " + std::to_string(r.rank->rank) + " has no element (" +
+                throw Error("reference: rank " + std::to_string(r.memory->rank) + " has no element (" +
                             where + ") of node " + std::to_string(id));
             }
             return cast_value(it->second.load(it->second.position(at)), it->second.type, t);
@@ -327,7 +327,12 @@ Evaluator::Evaluator(const Expr &e, const std::vector<std::string> &indices) : t
 }
 
 Value Evaluator::operator()(const RankState &rank, const std::vector<int64_t> &index) {
+    return (*this)(rank, index, rank);
+}
+
+Value Evaluator::operator()(const RankState &rank, const std::vector<int64_t> &index, const RankState &memory) {
     frame.rank = &rank;
+    frame.memory = &memory;
     frame.index = &index;
     frame.evaluation++;
     return code(frame);

@@ -23,7 +23,7 @@ namespace interpreter {
 
 // One evaluation: where, and the values that the expression's parts had so far.
 struct Frame {
-    const RankState *rank = nullptr;
+    const RankState *rank = nullptr, *memory = nullptr;  // who evaluates, and whose tensors it reads
     const std::vector<int64_t> *index = nullptr;
     std::vector<Value> values;
     std::vector<uint64_t> done;  // the number of the evaluation that wrote values[i]
@@ -61,6 +61,8 @@ public:
     Evaluator(const Expr &, const std::vector<std::string> &indices);
     // Throws an Error for an element that the rank does not have, or an argument without a value.
     Value operator()(const RankState &, const std::vector<int64_t> &index);
+    // The same with the tensors of another rank.
+    Value operator()(const RankState &, const std::vector<int64_t> &index, const RankState &memory);
     const Type &type() const {
         return type_;
     }

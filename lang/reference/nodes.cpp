@@ -63,7 +63,7 @@ void compute_reduction(Run &run, const Node &n) {
 // The element of the rank that each element comes from, or the reduction of every rank's.
 void compute_communication(Run &run, const Node &n, const Communication &c) {
     const From &from = c.from;
-    if (from.value >= run.count())
+    if (from.kind == From::Rank && from.value >= run.count())
         throw Error("reference: " + n.name + " is a broadcast from rank " + std::to_string(from.value) + " of " +
                     std::to_string(run.count()));
     Evaluator value(n.value, n.vars());
@@ -71,7 +71,12 @@ void compute_communication(Run &run, const Node &n, const Communication &c) {
     const int64_t whole = from.kind == From::Owner ? run.extent(n.domain[size_t(from.dim)].extent) : 0;
     for (int r = 0; r < run.count(); r++)
         fill(run, n, r, c.reduce ? n.accumulator : value.type(), [&](auto &index) {
-            if (!c.reduce && from.kind == From::Rank) return of_rank(from.value, index);
+            if (from.kind == From::Rank) return of_rank(from.value, index);
+            if (from.kind == From::Shift) {
+                const int P = run.count(), k = r + from.value, there = from.cyclic ? ((k % P) + P) % P : k < 0 || k >= P ? r
+                                                                                                                         : k;
+                return value(run.ranks[size_t(r)], index, run.ranks[size_t(there)]);
+            }
             if (!c.reduce) {
                 int k = 0;
                 while (index[size_t(from.dim)] >= block_begin(whole, k + 1, run.count())) k++;

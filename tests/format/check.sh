@@ -31,11 +31,10 @@ patterns=(
 
     # Names of what verbs and passes make are made in one function, of graph.cpp. artefact.cpp names files, and
     # halide_adapter.cpp the symbols of Halide's buffers.
-    # when the graph names communications by From
-    # "a name is put together"
-    # "\+ ?\"\.[a-z]+\""
-    # "find(name + \".rs\")"
-    # "lang schedule lower :!lang/graph.cpp :!lower/generator/artefact.cpp :!lower/halide_adapter.cpp"
+    "a name is put together"
+    "\+ ?\"\.[a-z]+\""
+    "find(name + \".rs\")"
+    "lang schedule lower :!lang/graph.cpp :!lower/generator/artefact.cpp :!lower/halide_adapter.cpp"
 
     # Communications differ in data (From, a reduction, a dimension), not in kind.
     "a kind of communication is a type"
@@ -44,12 +43,11 @@ patterns=(
     "lang schedule lower collectives"
 
     # What a communication is matters to the surface, inference, reference and print; verbs and passes ask the node what it
-    # reads and where it stores.
-    # when the graph names communications by From
-    # "it is asked which communication a node is"
-    # "as<Communication>|(==|!=|case) ?From::"
-    # "if (c->from.kind == From::Owner)"
-    # "schedule lower"
+    # reads and where it stores. stages.cpp makes accesses of it, and verify.cpp has those made apart.
+    "it is asked which communication a node is"
+    "as<Communication>|get_if<Communication>"
+    "if (auto *c = n.as<Communication>())"
+    "schedule lower :!lower/stages.cpp :!lower/verify.cpp"
 
     # Each function says which axis it means.
     "an axis by default"

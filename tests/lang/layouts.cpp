@@ -178,6 +178,8 @@ TEST_CASE("communications") {
         "all_gather of columns", replicated, [](auto &o, auto &t) { t = all_gather(o.S1); }, matrix);
     check_matrix(
         "broadcast", replicated, [](auto &o, auto &t) { t = broadcast(o.L, 0); }, matrix);
+    check_matrix(
+        "shift", local, [](auto &o, auto &t) { t = shift(o.L, -1, keep); }, matrix);
 }
 
 TEST_CASE("a replicated value may become a local output; an InOut takes a value of its own layout") {

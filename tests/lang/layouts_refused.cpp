@@ -143,6 +143,10 @@ TEST_CASE("communications of the wrong operand") {
     comm("broadcast of replicated", [](auto &o) { return broadcast(o.R, 0); });
     comm("broadcast of sliced", [](auto &o) { return broadcast(o.S0, 0); });
     comm("broadcast of partial", [](auto &o) { return broadcast(o.A, 0); });
+    comm("shift of replicated", [](auto &o) { return shift(o.R, 1); });
+    comm("shift of sliced", [](auto &o) { return shift(o.S0, -1, keep); });
+    comm("shift of partial", [](auto &o) { return shift(o.A, 1, fill(o.c)); });
+    comm("a shift's fill with an index", [](auto &o) { return shift(o.L, 1, fill(o.r(o.i))); });
     comm("broadcast from rank -1", [](auto &o) { return broadcast(o.L, -1); });
     comm("slice_of partial", [](auto &o) { return slice_of(o.A, 0); });
     comm("slice_of local", [](auto &o) { return slice_of(o.L, 0); });

@@ -164,7 +164,7 @@ class Simulation {
         for (auto &a : s.plan->accesses) {
             if (a->how == plan::How::Write) continue;
             if (a->how == plan::How::Update || a->from == plan::From::Own) access(rank, *a, false);
-            else if (a->from == plan::From::Rank) access(a->rank, *a, false);
+            else if (const int source = runtime::source_of(*a, rank, ranks_); source >= 0) access(source, *a, false);
             else
                 for (int q = 0; q < ranks_; q++) access(q, *a, false);
         }

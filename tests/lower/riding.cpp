@@ -35,8 +35,8 @@ struct Step {
             g.emplace_back("g" + number, f32, extents, partial(Sum));
             p.emplace_back("p" + number, f32, extents);
             m.emplace_back("m" + number, f32, extents);
-            for (auto [list, name] : {std::pair{&sum, "sum"}, {&u, "u"}, {&m1, "new_m"}, {&un, "un"}, {&pn, "pn"}, {&next, "next"}})
-                list->emplace_back(name + number);
+            auto add = [&](auto &list, const char *name) { list.emplace_back(name + number); };
+            add(sum, "sum"), add(u, "u"), add(m1, "new_m"), add(un, "un"), add(pn, "pn"), add(next, "next");
             arguments.push_back(g.back());
             arguments.push_back(p.back());
             arguments.push_back(m.back());

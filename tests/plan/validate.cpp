@@ -74,8 +74,8 @@ TEST_CASE("enum") {
           }) == "enum: arguments[0].type is 13, legal are 0 to 12");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->kind = StageKind(-1); }) ==
           "enum: stages[0].kind is -1, legal are 0 to 3");
-    CHECK(momentum_with([](PlanT &p) { p.stages[0]->accesses[0]->from = From(3); }) ==
-          "enum: stages[0].accesses[0].from is 3, legal are 0 to 2");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->accesses[0]->from = From(4); }) ==
+          "enum: stages[0].accesses[0].from is 4, legal are 0 to 3");
     CHECK(momentum_with([](PlanT &p) { p.stages[0]->accesses[0]->how = How(3); }) ==
           "enum: stages[0].accesses[0].how is 3, legal are 0 to 2");
     CHECK(momentum_with([](PlanT &p) { p.items[0] = Item(ItemKind(3), 0); }) ==
@@ -178,6 +178,12 @@ TEST_CASE("access") {
               access(p, 0).from = From::Rank;
               access(p, 0).rank = -2;
           }) == "access: stages[0].accesses[0].rank is -2, not a rank");
+    CHECK(momentum_with([](PlanT &p) {
+              access(p, 0).from = From::Shift;
+              access(p, 0).rank = -(1 << 21);
+          }) == "access: stages[0].accesses[0].rank is -2097152, not a rank");
+    CHECK(momentum_with([](PlanT &p) { access(p, 2).from = From::Shift; }) ==
+          "store: stages[0].accesses[2] writes to one rank's m");
     CHECK(momentum_with([](PlanT &p) { access(p, 0).buffer = 2; }) ==
           "access: stages[0].accesses reads and writes buffer m, and not in one Update");
 }

@@ -11,7 +11,7 @@ const std::vector<std::string> &operation_names() {
         "type uint16", "type uint32", "type uint64",
         // definitions
         "elementwise", "linear in a partial", "partial maximum", "partial(Prod) multiplied",
-        "contraction", "all_reduce", "reduce_scatter", "all_gather", "broadcast", "slice_of",
+        "contraction", "all_reduce", "reduce_scatter", "all_gather", "broadcast", "shift", "slice_of",
         "reduction over ranks Sum", "reduction over ranks Prod", "reduction over ranks Max",
         "reduction over ranks Min", "reduction of rows Sum", "reduction of rows Prod",
         "reduction of rows Max", "reduction of rows Min", "full reduction Sum", "full reduction Prod",

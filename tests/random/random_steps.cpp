@@ -169,6 +169,12 @@ bool ProgramGenerator::copy() {
         t.kind = Holding::Replicated;
         t.sliced = -1;
         define(t, all_gather(t.tensor));
+    } else if (t.kind == Holding::Local && draw.chance(50)) {
+        counts["shift"]++;
+        int k = draw.pick<int>({1, -1, 2, -3, 0});
+        define(t, draw.chance(30)   ? shift(t.tensor, k)
+                  : draw.chance(50) ? shift(t.tensor, k, keep)
+                                    : shift(t.tensor, k, fill(Halide::cast(t.type, 3))));
     } else if (t.kind == Holding::Local) {
         counts["broadcast"]++;
         t.kind = Holding::Replicated;

@@ -371,3 +371,28 @@ TEST_CASE("all_gather, broadcast, slice_of and rank(): what each rank has") {
                                  float(ranks) * 1000.0f));
         }
 }
+
+TEST_CASE("shift: the tensor of another rank, and what is at the ends") {
+    Size n{"n"};
+    Var i{"i"};
+    Input<Tensor> y{"y", f32, {n}, local};
+    Input<float> c{"c"};
+    for (int ranks : rank_counts)
+        for (int k : {0, 1, -1, 2, -7}) {
+            Output<Tensor> around{"around", f32, {n}, local}, kept{"kept", f32, {n}, local}, filled{"filled", f32, {n}, local};
+            around = shift(y, k), kept = shift(y, k, keep), filled = shift(y, k, fill(c * 2.0f));
+            Program p{"shifts", {y, c, around, kept, filled}};
+            Values v(p, ranks, {{"n", 5}});
+            v.run();
+            for (int r = 0; r < ranks; r++)
+                for (int64_t i = 0; i < 5; i++) {
+                    auto of = [&](int rank) { return v.before("y", {i}, rank); };
+                    auto got = [&](const char *name) { return v.out.arguments.at(name)[size_t(r)].get(i); };
+                    const int from = r - k;
+                    const bool there = from >= 0 && from < ranks;
+                    CHECK(got("around") == of((from % ranks + ranks) % ranks));
+                    CHECK(got("kept") == of(there ? from : r));
+                    CHECK(got("filled") == (there ? of(from) : double(v.in.scalars.at("c").value.as<float>() * 2.0f)));
+                }
+        }
+}
