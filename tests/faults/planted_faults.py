@@ -15,17 +15,40 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = ["apps/adam/adam_generator", "-g", "adam", "schedule=fused", "--check", "1,2,3,4"]
 
+VERIFY = ["tests/lower/test_lower_verify"]
+RACES = ["tests/lower/test_lower_plan_races"]
+
 # name, file, text, replacement, target to build, command that must fail
 FAULTS = [
-    ("add_order", "lower/kernel_body.cpp", "Expr sum = addend(n, 0);\n    for (int k = 1; k < addends.ranks; k++) sum = combine(reduce_op_of(n), sum, addend(n, k));",
-     "Expr sum = addend(n, addends.ranks - 1);\n    for (int k = addends.ranks - 1; k-- > 0;) sum = combine(reduce_op_of(n), sum, addend(n, k));",
+    ("add_order", "lower/kernel_body.cpp", "    Expr sum = expression(b.value, here, 0);\n    for (int k = 1; k < addends.ranks; k++)",
+     "    Expr sum = expression(b.value, here, addends.ranks - 1);\n    for (int k = addends.ranks - 1; k-- > 0;)",
      "adam_generator", CHECK),
     ("local_for_global_index", "collectives/execute/geometry.h", "dim[j].min = int32_t(box.lo[d])", "dim[j].min = 0",
      "adam_generator", CHECK),
-    ("dropped_leave", "lower/barriers.cpp", "(two_phase ? l.leave_two_phase : l.leave_one_shot) = pass(caller);", "pass(caller);",
-     "adam_generator", CHECK),
-    ("dropped_barrier", "lower/barriers.cpp", "(two_phase ? s.barrier_two_phase : s.barrier_one_shot) = pass(accesses(s));",
-     "pass(accesses(s));", "test_lower_verify", ["tests/lower/test_lower_verify"]),
+    ("dropped_leave", "lower/syncs.cpp", "    d.before(caller);\n", "", "adam_generator", CHECK),
+    ("dropped_sync", "lower/syncs.cpp", "            items.push_back(sync);\n", "", "test_lower_verify", VERIFY),
+    ("sync_of_another_buffer", "lower/syncs.cpp", "sync.buffers.push_back(buffer);", "sync.buffers.push_back(0);",
+     "test_lower_verify", VERIFY),
+    ("all_slices_apart", "collectives/plan/touch.h", "b / 4 == a / 4 && b / 4 != anywhere + 1", "b / 4 == a / 4",
+     "test_lower_verify", VERIFY),
+    ("sync_left_out_at_run_time", "collectives/execute/order.cpp", "in.waits.push_back(clashes);", "in.waits.push_back(false);",
+     "test_lower_plan_races", RACES),
+    ("scratch_used_again_too_early", "collectives/execute/order.cpp", "            last[size_t(a->buffer)] = end;",
+     "            if (last[size_t(a->buffer)] < 0) last[size_t(a->buffer)] = end;", "test_lower_plan_races", RACES),
+    ("access_with_the_wrong_region", "lower/stages.cpp", "if (known.reach[d] != a.reach[d]) known.reach[d] = any_element;",
+     "", "test_lower_verify", VERIFY),
+    ("arm_that_stores_to_itself", "lower/stages.cpp", "if (a.written >= 0) a.from = From::Each;", "", "test_lower_verify", VERIFY),
+    ("every_reduction_a_sum", "lower/stages.cpp", "            b.op = n.reduce_op();\n", "", "test_lower_verify", VERIFY),
+    ("bodies_compared_without_reductions", "lower/kernels.cpp", "x.over == y.over && x.op == y.op &&", "x.over == y.over &&",
+     "test_lower_verify", VERIFY),
+    ("updated_while_others_read", "lower/storage.cpp", "return reader < at->second ||", "return reader <= at->second ||",
+     "test_lower_verify", VERIFY),
+    ("computed_index_taken_for_own", "collectives/execute/instance.cpp", "        if (a.reach[size_t(d)] != d) return false;\n", "",
+     "test_plan_collectives", ["tests/plan/test_plan_collectives"]),
+    ("rider_begins_anew", "collectives/execute/sweep.cpp", "rider.first = region.empty() || region.lo[0] == block.begin;",
+     "rider.first = 1;", "test_lower_riding", ["tests/lower/test_lower_riding"]),
+    ("chunks_of_half_sub_blocks", "collectives/execute/instance.cpp", "blocks, plan::sub_block);", "blocks, plan::sub_block / 2);",
+     "test_lower_riding", ["tests/lower/test_lower_riding"]),
     ("swapped_slices", "collectives/execute/geometry.h", "inline Block block_of(int64_t n, int rank, int ranks) {",
      "inline Block block_of(int64_t n, int rank, int ranks) {\n    rank = ranks - 1 - rank;", "adam_generator", CHECK),
     ("signal_before_the_copies", "collectives/execute/sweep_shared.cpp", "if (!store.all) continue;", "if (store.all) continue;",

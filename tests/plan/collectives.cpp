@@ -193,3 +193,19 @@ TEST_CASE("threads count what is loaded from and stored to peers") {
         });
     }
 }
+
+TEST_CASE("what a load reads of another rank is a fact of the plan: an element beside its own, in many chunks") {
+    for (World world : {World::Threads, World::Messages}) {
+        Packed program(left_of(1));
+        on_ranks(world, 2, [&](stretto_comm_t *comm) {
+            const int64_t n = 200000;
+            Floats a(n), b(n);
+            for (int64_t i = 0; i < n; i++) a[i] = value(stretto_comm_rank(comm), i);
+            View va(a.data(), {n}), vb(b.data(), {n});
+            REQUIRE(program(comm, {va.get(), vb.get()}) == 0);
+            int64_t wrong = 0;
+            for (int64_t i = 0; i < n; i++) wrong += b[i] != value(1, std::max<int64_t>(i - 1, 0));
+            CHECK(wrong == 0);
+        });
+    }
+}

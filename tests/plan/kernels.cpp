@@ -83,6 +83,18 @@ int copy(void **argv) {
     return a.error;
 }
 
+int copy_left(void **argv) {
+    Arguments a(argv);
+    Range r[1];
+    ranges<1>(a, r);
+    At from = a.view(), to = a.view();
+    loop<1>(r, [&](const int64_t *i) {
+        const int64_t left = *i ? *i - 1 : 0;
+        to(i) = from(&left);
+    });
+    return a.error;
+}
+
 int copy_element(void **argv) {
     Arguments a(argv);
     At from = a.view(), to = a.view();
@@ -190,6 +202,7 @@ int dispatch(int kernel, void **argv) {
     case add_whole: return add_all_elements(argv);
     case failing: return -7;
     case momentum_2_ranks_to_peers: return momentum_step<2>(argv, 1);
+    case left_neighbour: return copy_left(argv);
     default: std::abort();
     }
 }

@@ -32,6 +32,8 @@ enum Kernel {
     failing,
     // momentum_2_ranks, and p to the other rank as well
     momentum_2_ranks_to_peers,
+    // out(i) = s(max(i - 1, 0))
+    left_neighbour,
     kernel_count
 };
 

@@ -235,6 +235,13 @@ PlanT broadcast(int root) {
     return p;
 }
 
+PlanT left_of(int root) {
+    PlanT p = broadcast(root);
+    p.stages[0]->accesses[0]->reach = {-1};
+    p.cpu->stages[0]->kernel->id = left_neighbour;
+    return p;
+}
+
 PlanT fused_momentum() {
     PlanT p = with_tensors("momentum", 1,
                            {{"g", Access::Input, LayoutKind::Partial, -1},

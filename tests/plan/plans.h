@@ -28,6 +28,9 @@ plan::PlanT all_gather(int dims, int d);
 // b = broadcast(a, root).
 plan::PlanT broadcast(int root);
 
+// b(i) = the element left of i on rank `root`.
+plan::PlanT left_of(int root);
+
 // The sum over ranks of g, momentum m on slices, p gathered: one sweep, in place. Scalars lr > 0 (required).
 plan::PlanT fused_momentum();
 

@@ -135,7 +135,7 @@ TEST_CASE("scalar and require") {
     CHECK(momentum_with([](PlanT &p) { p.cpu->scalar_kernel = -1; }) ==
           "scalar: cpu.scalar_kernel is -1, the plan has 2 scalars");
     CHECK(momentum_with([](PlanT &p) { p.cpu->scalar_kernel = 99; }) ==
-          "kernel: cpu.scalar_kernel is 99, the plan has 17 kernels");
+          "kernel: cpu.scalar_kernel is 99, the plan has 18 kernels");
     CHECK(momentum_with([](PlanT &p) { p.requires_[0]->scalar = 0; }) ==
           "require: requires[0].scalar is 0, which is no Bool");
     CHECK(momentum_with([](PlanT &p) { p.requires_[0]->scalar = 2; }) ==
@@ -189,8 +189,8 @@ TEST_CASE("access") {
 }
 
 TEST_CASE("kernel and load") {
-    CHECK(momentum_with([](PlanT &p) { kernels(p).kernel->id = 17; }) ==
-          "kernel: cpu.stages[0].kernel.id is 17, the plan has 17 kernels");
+    CHECK(momentum_with([](PlanT &p) { kernels(p).kernel->id = 18; }) ==
+          "kernel: cpu.stages[0].kernel.id is 18, the plan has 18 kernels");
     CHECK(momentum_with([](PlanT &p) { kernels(p).kernel->scalars = {2}; }) ==
           "kernel: cpu.stages[0].kernel.scalars is 2, the plan has 2 scalars");
     CHECK(momentum_with([](PlanT &p) { kernels(p).kernel.reset(); }) == "kernel: cpu.stages[0].kernel is missing");
@@ -235,7 +235,7 @@ TEST_CASE("a kernel that stores to peers") {
     };
     CHECK(with_to_peers([](PlanT &, DirectT &) {}) == "");
     CHECK(with_to_peers([](PlanT &, DirectT &d) { d.to_peers->id = 99; }) ==
-          "kernel: cpu.stages[0].direct[0].to_peers.id is 99, the plan has 17 kernels");
+          "kernel: cpu.stages[0].direct[0].to_peers.id is 99, the plan has 18 kernels");
     CHECK(with_to_peers([](PlanT &, DirectT &d) { d.ranks = 1; }) ==
           "direct: cpu.stages[0].direct[0].to_peers has no peers to store to");
     CHECK(with_to_peers([](PlanT &p, DirectT &) { access(p, 1).from = From::Own; }) ==
