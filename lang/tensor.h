@@ -331,7 +331,8 @@ IndexReduction norm2(const std::vector<Var> &, const Expr &);
 Expr ranks();  // the number of ranks, int32, the same everywhere
 Expr rank();   // this rank, local
 // Uniform in [0, 1), of 24 bits: Philox4x32-10 keyed by seed; the counter is the global linear index of `indices` (default:
-// those of the left side) and the stream (default: the ordinal of this call in the program). The same under every schedule.
+// those of the left side; a reduction has to name them) and the stream (default: the first number that no call names and no
+// earlier one has got). One call is one number, wherever its Expr is used. The same under every schedule.
 Expr random(const Expr &seed);
 Expr random(const Expr &seed, int stream, const std::vector<Var> &indices = {});
 // 0 with probability rate, else e / (1 - rate).

@@ -110,6 +110,14 @@ FAULTS = [
      "sweeps[settled.at(stage[0]).directives.group] = 1;", "test_schedule_stages", ["tests/schedule/test_schedule_stages"]),
     ("block_results_exchanged_early", "schedule/partition.cpp", "order.push_back({before + exchange, order.size()});",
      "order.push_back({0, order.size()});", "test_schedule_stages", ["tests/schedule/test_schedule_stages"]),
+    ("domain_forgets_a_slice", "lang/infer.cpp", "i.axes = i.reduced ? Axes{} : layout.axes_of(d);", "i.axes = Axes{};",
+     "adam_generator", CHECK),
+    ("shared_parts_out_of_order", "lang/shared_parts.cpp", "for (auto it = bound.rbegin(); it != bound.rend(); ++it)",
+     "for (auto it = bound.begin(); it != bound.end(); ++it)", "test_lower_shared_parts", ["tests/lower/test_lower_shared_parts"]),
+    ("a_lookup_loses_its_layout", "lang/infer.cpp", "                r = l;\n                continue;", "                continue;",
+     "test_lower_data_index", ["tests/lower/test_lower_data_index"]),
+    ("shifted_the_other_way", "collectives/execute/instance.cpp", "const int there = reader + a.rank % ranks;",
+     "const int there = reader - a.rank % ranks;", "test_lower_same_bits", ["tests/lower/test_lower_same_bits"]),
 ]
 
 
