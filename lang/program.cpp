@@ -250,6 +250,14 @@ class Builder {
              to_string(g, defined) + "}.\nLegal: the same extents in both");
     }
 
+    // Of a tensor of the program's own that is declared with a layout; an output is checked with the results.
+    void check_layout(const Definition &d, const Layout &found) const {
+        bool output = std::any_of(arguments.begin(), arguments.end(), [&](auto &a) { return a.definition.get() == &d; });
+        if (output || d.layout.is_replicated() || d.layout == found) return;
+        fail(d.name + " is declared " + stretto::to_string(d.layout) + ", and its definition is " + stretto::to_string(found) +
+             ".\nLegal: declare it " + stretto::to_string(found) + ", or without a layout, which is inferred");
+    }
+
     // Scalars are arguments; a size that no tensor has is a parameter of the program. where: says what reads them.
     void check_symbols(const Expr &e, const std::function<std::string()> &where) {
         for (auto &s : symbols_in(e)) {
@@ -291,6 +299,7 @@ class Builder {
             add(n);
         }
         if (d->declared) check_extents(n.name, declared, g.at(n.id).dims());
+        if (d->declared) check_layout(*d, g.at(n.id).layout);
         node_of[d.get()] = n.id;
     }
 

@@ -150,7 +150,7 @@ public:
     }
 
     void as_product(const Product &p) {
-        const int vec = target.natural_vector_size(acc_type), TY = 6,
+        const int vec = s.vectorize > 0 ? s.vectorize : target.natural_vector_size(acc_type), TY = 6,
                   TX = vec * (target.has_feature(Halide::Target::AVX512) ? 4 : 2);
         const size_t dx = size_t(p.x), dy = size_t(p.y), K = vars.size();
         Var x = vars[dx], y = vars[dy], xi("xi"), xo("xo"), yi("yi"), yo("yo"), k("k");

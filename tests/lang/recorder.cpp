@@ -59,6 +59,11 @@ TEST_CASE("definitions") {
         o.out(o.j) = d(0) + o.x(o.j);
     });
     r("a value that is none", [](auto &o) { o.out(o.i) = Expr(); });
+    r("a layout that the definition has not", [](auto &o) {
+        Tensor t{"t", f32, {o.n}, sliced(0)};
+        t(o.i) = o.x(o.i) + 1.0f;
+        o.out(o.i) = t(o.i);
+    });
     r("types that no tensor can have", [](auto &o) { o.out(o.i) = cast<float>(Halide::cast(Halide::Int(24), o.x(o.i))); });
     r("an argument of a type that no tensor can have", [](auto &o) {
         Input<Tensor> y{"y", Halide::Float(32, 4), {o.n}};

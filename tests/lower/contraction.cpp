@@ -5,7 +5,9 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <sstream>
 #include "../programs.h"
+#include "lower/lower.h"
 
 using namespace stretto;
 
@@ -130,5 +132,23 @@ TEST_CASE("so are products over two indices, which are no matrix products: along
                 wrong += !same(acc, ys[size_t(j) * m + i]);
             }
         CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("lanes that a schedule asks for are those of the panels, with the same bits") {
+    Program p = Product{"plain", false, false}.make();
+    for (int lanes : {1, 2, 16, 32}) {
+        Schedule s = Schedule::parse(p, "vectorize(y, " + std::to_string(lanes) + ")\n");
+        CheckOptions o;
+        o.ranks = {1};
+        o.sizes = {1, 37, 130};
+        CHECK_MESSAGE(check(p, s, o).ok(), lanes << " lanes");
+        LowerOptions options;
+        options.target = parse_target("x86-64-linux-avx2-fma");
+        std::ostringstream code;
+        Lowered lowered = lower(s.graph(), options);
+        for (auto &f : lowered.module.functions()) code << f.body;
+        std::string vectors = "x" + std::to_string(lanes) + "(";
+        CHECK((code.str().find(vectors) != std::string::npos) == (lanes > 1));
     }
 }
