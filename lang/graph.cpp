@@ -142,7 +142,6 @@ std::string Graph::name_from(const Node &n) const {
     static const char *const reductions[] = {"sum", "prod", "max", "min"};
     const Origin &o = n.origin;
     auto of = [&] { return identities[size_t(o.of)].name + "."; };
-    auto argument = [&] { return arguments[size_t(o.ordinal)].name + "."; };
     switch (o.role) {
     case Role::Own: return n.name;
     case Role::ReduceScatter: return of() + "rs";
@@ -150,8 +149,7 @@ std::string Graph::name_from(const Node &n) const {
     case Role::Inner: return of() + reductions[n.reduce_op()] + (o.ordinal ? std::to_string(o.ordinal + 1) : "");
     case Role::Blocks: return of() + "blocks";
     case Role::Addend: return of() + "addend";
-    case Role::NewValue: return argument() + "new";
-    case Role::Store: return argument() + "store";
+    case Role::NewValue: return arguments[size_t(o.ordinal)].name + ".new";
     }
     return "";
 }

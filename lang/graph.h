@@ -98,19 +98,17 @@ enum class Role { Own,
                   Inner,          // a reduction inside the definition of a tensor
                   Blocks,         // the block results of a full reduction
                   NewValue,       // of an argument, when it has no name of its own
-                  Addend,         // of a reduction over ranks, stored before it is loaded
-                  Store };        // a copy to an argument
+                  Addend };       // of a reduction over ranks, stored before it is loaded
 struct Origin {
     Role role = Role::Own;
     NodeId of = -1;   // a node that there is, or was; -1: none
-    int ordinal = 0;  // of Inner: from 0; of NewValue and Store: the argument
+    int ordinal = 0;  // of Inner: from 0; of NewValue: the argument
 };
 
 // What verbs attach to a node for lowering; no effect on values.
 struct Directives {
     int group = -1;     // of fuse; -1: none
     int vectorize = 0;  // lanes; 0: the target's natural width
-    bool last = false;  // computed after everything before it in the program
 };
 
 struct Node {
