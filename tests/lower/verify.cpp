@@ -295,6 +295,17 @@ TEST_CASE("mutated lowerings are caught") {
     }
 }
 
+TEST_CASE("a tensor that is read at its own element and at another one is accessed at any") {
+    Size n{"n"};
+    Var i{"i"};
+    Input<Tensor> x{"x", f32, {n}};
+    Output<Tensor> y{"y", f32, {n}};
+    y(i) = x(i) - x(max(i - 1, 0));
+    Lowering l = lower_to_stages(Schedule(Program{"differences", {x, y}}).graph());
+    const StageAccess &read = read_in(stage_of(l, "y"), l, "x");
+    CHECK(read.reach == std::vector<int>{any_element});
+}
+
 TEST_CASE("kernels are shared by equal bodies only") {
     const Lowering good = lowering("adam", "fused");
     auto with = [&](const std::function<void(Stage &)> &change) {

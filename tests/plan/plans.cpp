@@ -237,7 +237,10 @@ PlanT broadcast(int root) {
 
 PlanT left_of(int root) {
     PlanT p = broadcast(root);
+    p.stages[0]->loops[0] = Loop(size(0), Range::Slice);
     p.stages[0]->accesses[0]->reach = {-1};
+    p.stages[0]->accesses[1]->from = From::Each;
+    p.syncs[0]->buffers = {0, 1};
     p.cpu->stages[0]->kernel->id = left_neighbour;
     return p;
 }

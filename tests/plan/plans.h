@@ -28,7 +28,7 @@ plan::PlanT all_gather(int dims, int d);
 // b = broadcast(a, root).
 plan::PlanT broadcast(int root);
 
-// b(i) = the element left of i on rank `root`.
+// b(i) = the element left of i on rank `root`: each rank computes its slice and stores it to all, so in chunks.
 plan::PlanT left_of(int root);
 
 // The sum over ranks of g, momentum m on slices, p gathered: one sweep, in place. Scalars lr > 0 (required).
