@@ -84,10 +84,10 @@ enum class Algorithm { Auto,
 //   all_reduce: Each, op.   reduce_scatter: Each, op, to_dim.   all_gather: Owner.   broadcast: Rank.   shift: Shift
 struct Communication {
     From from;
-    std::optional<ReduceOp> reduce;  // which one inference takes from the operand's layout
-    std::optional<int> to_dim;
+    std::optional<ReduceOp> reduce{};  // which one inference takes from the operand's layout
+    std::optional<int> to_dim{};
     Algorithm algorithm = Algorithm::Auto;
-    Expr outside;  // of Shift: the value where there is no such rank, undefined if it is the own element
+    Expr outside{};  // of Shift: the value where there is no such rank, undefined if it is the own element
 };
 using Op = std::variant<ArgumentValue, Map, Reduction, Blocks, Fold, Communication>;
 
