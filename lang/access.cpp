@@ -211,11 +211,6 @@ bool has_index(const Expr &e) {
     return v.access || v.any(Symbol::Index) || v.any(Symbol::Let);
 }
 
-bool is_constant(const Expr &e) {
-    SymbolVisitor v(e);
-    return !v.access && v.symbols.empty();
-}
-
 bool uses_rank(const Expr &e) {
     return SymbolVisitor(e).any(Symbol::Rank);
 }

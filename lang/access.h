@@ -65,8 +65,6 @@ std::vector<Symbol> symbols_in(const Expr &e);
 
 // Does e read a node or use an index? (If not it is a plan scalar or a constant.)
 bool has_index(const Expr &e);
-// Does e depend on anything but constants?
-bool is_constant(const Expr &e);
 // Does e use rank()?
 bool uses_rank(const Expr &e);
 

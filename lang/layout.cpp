@@ -17,12 +17,6 @@ const Axes &Layout::axes_of(size_t dimension) const {
     return dimension < dims.size() ? dims[dimension] : none;
 }
 
-int Layout::sliced_dimension(int axis) const {
-    for (size_t d = 0; d < dims.size(); d++)
-        if (std::count(dims[d].begin(), dims[d].end(), axis)) return int(d);
-    return -1;
-}
-
 int Layout::first_sliced() const {
     for (size_t d = 0; d < dims.size(); d++)
         if (!dims[d].empty()) return int(d);

@@ -41,8 +41,6 @@ struct Layout {
         return has(Pending::Local);
     }
     const Axes &axes_of(size_t dimension) const;
-    // The dimension that the axis slices, -1 if none.
-    int sliced_dimension(int axis) const;
     // The first sliced dimension, -1 if none.
     int first_sliced() const;
     // The pending reduction, of a partial layout.

@@ -8,18 +8,29 @@
 
 using namespace stretto::test;
 
+namespace {
+
+// The process of a rank, after each of the job's has said which it is.
+pid_t process_of(Child &job, int wanted) {
+    pid_t found = 0;
+    std::string line;
+    for (int r = 0; r < 4; r++) {
+        REQUIRE(job.line(&line));
+        int rank = 0, pid = 0;
+        REQUIRE(sscanf(line.c_str(), "rank %d: process %d", &rank, &pid) == 2);
+        if (rank == wanted) found = pid;
+    }
+    return found;
+}
+
+}  // namespace
+
 TEST_CASE("killed: rank 2 of 4, twenty times") {
     const int left_before = files_in_shm();
     for (int repeat = 0; repeat < 20; repeat++) {
         Child job(run_ranks(4, {"loop"}));
         std::string line;
-        pid_t victim = 0;
-        for (int r = 0; r < 4; r++) {
-            REQUIRE(job.line(&line));
-            int rank = 0, pid = 0;
-            REQUIRE(sscanf(line.c_str(), "rank %d: process %d", &rank, &pid) == 2);
-            if (rank == 2) victim = pid;
-        }
+        const pid_t victim = process_of(job, 2);
         stretto::runtime::sleep_microseconds(10'000 + 1700 * repeat);
         REQUIRE(kill(victim, SIGKILL) == 0);
         std::string expected =
@@ -53,13 +64,7 @@ TEST_CASE("killed: rank 0 leaves by _exit after a barrier (gloo#520)") {
 TEST_CASE("killed: a rank of one pair of two is heard of in the other") {
     Child job(run_ranks(4, {"pairs"}));
     std::string line;
-    pid_t victim = 0;
-    for (int r = 0; r < 4; r++) {
-        REQUIRE(job.line(&line));
-        int rank = 0, pid = 0;
-        REQUIRE(sscanf(line.c_str(), "rank %d: process %d", &rank, &pid) == 2);
-        if (rank == 1) victim = pid;
-    }
+    const pid_t victim = process_of(job, 1);
     stretto::runtime::sleep_microseconds(20'000);
     REQUIRE(kill(victim, SIGKILL) == 0);
     const std::string lost = "STRETTO_PEER_LOST rank 1 lost: its process " + std::to_string(victim) + " has ended; rank 0 ";
