@@ -363,7 +363,9 @@ public:
         std::vector<Func> outs;
         for (size_t k = 0; k < values.size(); k++) {
             Func f(next_name() + "_" + std::to_string(k));
-            f() = strict_float(Halide::Internal::substitute(parameters, values[k]));
+            // Shared parts get names, or it would be walked as a tree.
+            Expr value = common_subexpression_elimination(values[k]);
+            f() = strict_float(Halide::Internal::substitute(parameters, value));
             outs.push_back(f);
         }
         std::string name = next_name();

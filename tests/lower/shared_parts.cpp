@@ -177,3 +177,15 @@ TEST_CASE("as many operations inside each other as are legal") {
     lower_to_stages(p.graph());
     CHECK(results(p, {0.5f}) == std::vector<float>{2.0f});
 }
+
+TEST_CASE("scalars too are computed once") {
+    Size n{"n"};
+    Var i{"i"};
+    Input<Tensor> x{"x", f32, {n}};
+    Input<float> c{"c"};
+    Output<Tensor> y{"y", f32, {n}};
+    Expr e = c;
+    for (int k = 0; k < 100; k++) e = e * e * 0.5f + 0.125f;
+    y(i) = x(i) * e;
+    CHECK(checked(Program{"p", {x, c, y}}).ok());
+}
