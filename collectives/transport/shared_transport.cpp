@@ -85,6 +85,17 @@ SharedTransport::~SharedTransport() {
         world_->release_when_unused(&lines_, [one_without] { return one_without(&Page::done); });
 }
 
+template <class Arrived>
+int SharedTransport::wait_for_all(Arrived arrived) {
+    for (int i = 1, q = rank(); i < ranks(); i++) {
+        if (++q == ranks()) q = 0;
+        if (!here(q))
+            if (int status = wait(q)) return status;
+        arrived(q);
+    }
+    return world_->aborted() ? broken() : STRETTO_OK;
+}
+
 int SharedTransport::enter(const Descriptor &descriptor, const Place *places, int count) {
     if (world_->aborted()) return broken();
     // A peer may still read what the last enter published, but nothing older: it signalled this rank's last enter after it
@@ -94,21 +105,14 @@ int SharedTransport::enter(const Descriptor &descriptor, const Place *places, in
     Page &mine = page(rank());
     mine.descriptor[parity_] = descriptor;
     if (descriptor.refusal) snprintf(mine.refusal, sizeof mine.refusal, "%s", descriptor.refusal);
-    line(rank()).hash[parity_] = descriptor.hash;
     if (int status = publish(places, count)) return status;
     // Seen by whoever sees the signal: from there on this rank has to be waited for before its peers give up their memory.
     mine.inside.store(1, std::memory_order_relaxed);
+    line(rank()).hash[parity_] = descriptor.hash;
     signal();
-    // Of a rank that refuses and one that does not the later one sees it, and nobody else is waited for.
-    for (int q = 0; q < ranks(); q++) {
-        if (!here(q) || line(q).hash[parity_] == descriptor.hash) continue;
-        for (int r : {q, rank()})
-            if (page(r).descriptor[parity_].refused) return report_refusal(r);
-    }
     // A failure that came first is seen before any memory of a peer is touched: that peer may have left because of it.
-    if (int status = wait_for_all()) return status;
     bool same = true;
-    for (int q = 0; q < ranks(); q++) same &= line(q).hash[parity_] == descriptor.hash;
+    if (int status = wait_for_all([&](int q) { same &= line(q).hash[parity_] == descriptor.hash; })) return status;
     return same ? STRETTO_OK : mismatch();
 }
 
@@ -148,22 +152,13 @@ void *SharedTransport::at(int peer, int place) const {
 int SharedTransport::barrier() {
     barriers_++;
     signal();
-    return wait_for_all();
+    return wait_for_all([](int) {});
 }
 
 int SharedTransport::leave(bool wait) {
     int status = wait ? barrier() : STRETTO_OK;
     page(rank()).inside.store(0, std::memory_order_release);
     return status;
-}
-
-int SharedTransport::wait_for_all() {
-    for (int i = 1, q = rank(); i < ranks(); i++) {
-        if (++q == ranks()) q = 0;
-        if (here(q)) continue;
-        if (int status = wait(q)) return status;
-    }
-    return world_->aborted() ? broken() : STRETTO_OK;
 }
 
 // The exchange is a full barrier: it orders the signal before the look at `sleepers`, as a waiter
@@ -199,8 +194,19 @@ int SharedTransport::wait(int peer) {
         theirs.sleepers.fetch_sub(1, std::memory_order_seq_cst);
         if (here(peer)) return STRETTO_OK;
         if (world_->aborted()) return broken();
+        if (int status = check_refusals()) return status;
         if (int status = check_peers(since)) return status;
     }
+}
+
+// Of a rank that refuses a call and one that does not the later one sees it, and nobody else is waited for.
+int SharedTransport::check_refusals() {
+    for (int q = 0; q < ranks(); q++) {
+        if (!here(q) || line(q).hash[parity_] == line(rank()).hash[parity_]) continue;
+        for (int r : {q, rank()})
+            if (page(r).descriptor[parity_].refused) return report_refusal(r);
+    }
+    return STRETTO_OK;
 }
 
 Request SharedTransport::send(int, int, const void *, uint64_t) { return Request{this}; }

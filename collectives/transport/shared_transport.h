@@ -69,7 +69,9 @@ private:
     int publish(const Place *places, int count);
     void signal();
     int wait(int peer);
-    int wait_for_all();
+    template <class Arrived>
+    int wait_for_all(Arrived arrived);
+    int check_refusals();
     int check_peers(double since);
     bool is_lost(int peer) const;
     int report_lost(int peer, const std::string &waiting);
