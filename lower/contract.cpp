@@ -27,10 +27,11 @@ bool is_plain(const Expr &e) {
 
 // acc + value, a product. Product and sum are left for LLVM to fuse, and with that to reorder: of `acc + sqrt(x) * sqrt(x)`
 // it makes `acc + x`, though the roots are strict. So a factor that is computed goes through integers, by an exclusive or
-// with `zero`, which is 0 in every call but not known to be.
-Expr add_product(const Expr &acc, const Expr &value, const Expr &zero) {
+// with `zero`, which is 0 in every call but not known to be. A target that cannot fuse them rounds the product.
+Expr add_product(const Expr &acc, const Expr &value, const Expr &zero, const Halide::Target &target) {
     const Mul *m = value.as<Mul>();
     if (!value.type().is_float()) return acc + value;
+    if (!has_fused_multiply_add(target)) return strict_float(acc + value);
     auto factor = [&](const Expr &e) {
         if (is_plain(e)) return strict_float(e);
         Type bits = Halide::Int(e.type().bits());
@@ -127,7 +128,7 @@ public:
         auto at = reversed_vars();
         Expr value = body.expression(reduction.value, idx);
         acc(at) = identity_of(op, acc_type);
-        acc(at) = s.order == Order::Chain ? add_product(acc(at), value, zero()) : strict_float(combine(op, acc(at), value));
+        acc(at) = s.order == Order::Chain ? add_product(acc(at), value, zero(), target) : strict_float(combine(op, acc(at), value));
         body.out(at) = result(acc(at));
         int width =
             s.vectorize > 0 ? s.vectorize : target.natural_vector_size(acc_type.bits() < 32 ? Halide::Int(32) : acc_type);
@@ -175,7 +176,7 @@ public:
         RDom r(lo[K], hi[K] - lo[K], "r");
         acc(args({xi, yi, xo, yo})) = make_zero(acc_type);
         acc(args({xi, yi, xo, yo})) = add_product(acc(args({xi, yi, xo, yo})),
-                                                  a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo})), zero());
+                                                  a(with_batch({yi, r, yo})) * b(with_batch({xi, r, xo})), zero(), target);
         Expr rx = x - lo[dx], ry = y - lo[dy];
         auto out_at = reversed_vars();
         body.out(out_at) = result(acc(with_batch({rx % TX, ry % TY, rx / TX, ry / TY})));

@@ -1,6 +1,7 @@
 #include "lower/halide_adapter.h"
 #include <mutex>
 #include "lang/error.h"
+#include "lower/conversions.h"
 
 namespace stretto {
 
@@ -79,6 +80,12 @@ Target parse_target(const std::string &text) {
     return Target(text);
 }
 
+bool has_fused_multiply_add(const Target &t) {
+    return t.arch != Target::X86 || t.features_any_of({Target::FMA, Target::AVX512, Target::AVX512_KNL, Target::AVX512_Skylake,
+                                                       Target::AVX512_Cannonlake, Target::AVX512_Zen4, Target::AVX512_Zen5,
+                                                       Target::AVX512_SapphireRapids, Target::AVX10_1});
+}
+
 Expr scalar_parameter(const Type &t, const std::string &name) {
     return Variable::make(t, name, Parameter(t, false, 0, name));
 }
@@ -113,7 +120,9 @@ Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArgume
     Target how = t;
     if (!checked) how.set_feature(Target::NoAsserts);
     if (far) how.set_feature(Target::LargeBuffers);
-    Module kernel = Halide::Pipeline(outs).compile_to_module(a, name, how, LinkageType::ExternalPlusArgv);
+    Halide::Pipeline pipeline(outs);
+    pipeline.add_custom_lowering_pass(make_conversions_exact(t));  // which owns it
+    Module kernel = pipeline.compile_to_module(a, name, how, LinkageType::ExternalPlusArgv);
     if (how == t) return kernel;
     // Modules link only when their targets are equal; and under NoAsserts LLVM code of the dispatcher and the wrapper would
     // drop the return of error codes, which are assertions.

@@ -13,6 +13,9 @@ void prepare_halide();
 // The machine that runs this, or a Halide target string. Throws Error with the nearest name.
 Halide::Target parse_target(const std::string &text);
 
+// Does the code of a contraction add a product without rounding it? All targets that do have the same bits, and all others.
+bool has_fused_multiply_add(const Halide::Target &);
+
 // ---- Kernels. Parameters by hand, because a kernel's arguments are known only after its body is built.
 using KernelArguments = std::vector<Halide::Argument>;
 Expr add_scalar(KernelArguments &, const Type &, const std::string &name);
