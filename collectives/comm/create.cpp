@@ -1,8 +1,9 @@
-// Ranks that are processes of one host: by their launcher's environment, or by the caller's all-gather.
+// Worlds of one host: threads, or processes that find each other by their launcher's environment or the caller's all-gather.
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <new>
@@ -10,6 +11,7 @@
 
 #include <sys/random.h>
 
+#include "collectives/base/cores.h"
 #include "collectives/base/error.h"
 #include "collectives/comm/comm.h"
 #include "collectives/comm/environment.h"
@@ -18,6 +20,18 @@
 
 namespace stretto::runtime {
 namespace {
+
+// And behind it the lines of all.
+std::shared_ptr<WorldState> make_state(int ranks, uint32_t first_epoch) {
+    uint64_t bytes = WorldState::bytes(ranks) + Lines::bytes(ranks);
+    void *memory = aligned_alloc(alignof(WorldState), bytes);
+    if (!memory) throw std::bad_alloc();
+    memset(memory, 0, bytes);
+    auto *state = static_cast<WorldState *>(memory);
+    state->usable_cores = usable_cores(allowed_cores());
+    Lines::make(lines_of_all(*state, ranks), ranks, first_epoch);
+    return std::shared_ptr<WorldState>(state, free);
+}
 
 int make(const Meeting &meeting, stretto_comm_t **comm) {
     // One rank has no peers: any memory is good, as among threads.
@@ -87,6 +101,29 @@ int check_cards(const std::vector<Card> &cards) {
 }  // namespace stretto::runtime
 
 using namespace stretto::runtime;
+
+extern "C" int stretto_comm_threads(int n, stretto_comm_t **comms) {
+    if (n < 1 || n > most_ranks) {
+        return set_error(STRETTO_INVALID, "stretto_comm_threads: %d ranks; between 1 and %d are possible", n,
+                         most_ranks);
+    }
+    if (!comms) return set_error(STRETTO_INVALID, "stretto_comm_threads: comms is null");
+    Settings settings;
+    if (int status = read_settings(&settings)) return status;
+    int made = 0;
+    try {
+        auto state = make_state(n, settings.first_epoch);
+        auto memory = std::make_shared<ThreadMemory>();
+        for (; made < n; made++) {
+            auto world = std::make_shared<World>(WorldParts{made, n, state, memory, {}, {}, settings});
+            comms[made] = new stretto_comm_t(std::make_unique<SharedTransport>(world, lines_of_all(*state, n)));
+        }
+    } catch (const std::bad_alloc &) {
+        while (made > 0) delete comms[--made];
+        return set_error(STRETTO_NO_MEMORY, "stretto_comm_threads: no memory for %d ranks", n);
+    }
+    return STRETTO_OK;
+}
 
 extern "C" int stretto_comm_create(int rank, int ranks, stretto_allgather_fn allgather, void *context,
                                    stretto_comm_t **comm) {

@@ -1,4 +1,4 @@
-// What can send and receive: MPI (stretto_mpi), or threads that copy (loopback.h). One object a rank.
+// What can send and receive: MPI (stretto_mpi), or threads that copy (tests/worlds/loopback.h). One object a rank.
 #pragma once
 #include <cstdint>
 #include <memory>

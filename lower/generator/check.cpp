@@ -2,7 +2,6 @@
 #include <cmath>
 #include <iomanip>
 #include <sstream>
-#include "collectives/comm/threads.h"
 #include "lang/error.h"
 #include "lang/reference/random_inputs.h"
 #include "lower/emit.h"
@@ -44,14 +43,6 @@ struct Run {
     const Compiled &compiled;
     const CheckOptions &o;
     CheckReport &report;
-
-    std::vector<Communicator> world(int ranks) const {
-        if (o.world == CheckOptions::Threads) return threads(ranks);
-        std::vector<stretto_comm_t *> handles(ranks);
-        check_status(o.world == CheckOptions::Messages ? runtime::make_message_comms(ranks, handles.data())
-                                                       : runtime::make_two_host_comms(ranks, handles.data()));
-        return std::vector<Communicator>(handles.begin(), handles.end());
-    }
 
     void compare(const std::string &name, const std::vector<HostTensor> &got,
                  const std::vector<HostTensor> &want, const std::string &where) {
@@ -104,8 +95,7 @@ struct Run {
         }
         std::vector<int> status(ranks, 0);
         std::vector<std::string> text(ranks);
-        std::vector<Communicator> comms = world(ranks);
-        run(std::move(comms), [&](Communicator &c) {
+        run(o.world(ranks), [&](Communicator &c) {
             int r = c.rank();
             std::vector<std::unique_ptr<BufferOf>> buffers;
             std::vector<uint64_t> scalars;

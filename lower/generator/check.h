@@ -1,5 +1,7 @@
 // Does a schedule compute what the program says? Compiled kernels on threads against the reference.
 #pragma once
+#include <functional>
+
 #include "lang/reference/reference.h"
 #include "lower/generator/jit.h"
 
@@ -10,11 +12,7 @@ struct CheckOptions {
     std::vector<int64_t> sizes;   // values of every Size in turn; empty: 0, 1, P-1, P, P+1, 1009
     bool streaming_size = false;  // also one past the size from which peers are written with streaming stores
     uint64_t seed = 1;
-    // Ranks reach each other by address, by messages, or by both (collectives/transport/two_hosts.h).
-    enum World { Threads,
-                 Messages,
-                 TwoHosts };
-    World world = Threads;
+    std::function<std::vector<Communicator>(int ranks)> world = threads;  // where it runs: one handle a rank
     CompileOptions compile;
 };
 

@@ -1,5 +1,6 @@
 // Shapes on which others failed: no elements, no elements on one rank, every dimension.
 #include "jit.h"
+#include "tests/worlds/worlds.h"
 
 using namespace stretto;
 using namespace stretto::test;
@@ -83,7 +84,7 @@ TEST_CASE("gather and scatter of (2, 3, 33, 5) on each of its dimensions") {
         Schedule s(p);
         s.split(sum, d);
         check_bits(p, s, o);
-        for (auto world : {CheckOptions::Messages, CheckOptions::TwoHosts}) {
+        for (auto world : {test::message_world, test::two_host_world}) {
             o.world = world;
             check_bits(p, Schedule(p), o);
         }

@@ -7,6 +7,7 @@
 #include "lang/reference/random_inputs.h"
 #include "tests/random/random_program.h"
 #include "tests/random/random_schedule.h"
+#include "tests/worlds/worlds.h"
 
 using namespace stretto;
 
@@ -57,8 +58,8 @@ TEST_CASE("random programs under random schedules have the reference's bits") {
         CheckOptions o;
         o.ranks = {ranks[i % 6], ranks[(i + 3) % 6]};
         o.sizes = {0, 1, ranks[i % 6] + 1, 37};
-        o.world = messages ? CheckOptions::Messages : two_hosts ? CheckOptions::TwoHosts
-                                                                : CheckOptions::Threads;
+        o.world = messages ? test::message_world : two_hosts ? test::two_host_world
+                                                             : threads;
         if (chunks) o.ranks = {1 + i / 4 % 3}, o.sizes = {4 * 2048 + 5};
         o.seed = seed;
         o.compile.direct_ranks = {2};

@@ -6,6 +6,7 @@
 #include "lower/generator/check.h"
 #include "lower/loop_nest.h"
 #include "lower/lower.h"
+#include "tests/worlds/worlds.h"
 
 using namespace stretto;
 
@@ -116,7 +117,7 @@ TEST_CASE("they have the bits of the reference, on threads and on messages, in o
             Schedule s = step.fused();
             CheckOptions o;
             o.ranks = {1, 2, 3, 5};
-            o.world = messages ? CheckOptions::Messages : CheckOptions::Threads;
+            o.world = messages ? test::message_world : threads;
             o.sizes = {0, 1, 3, 4095, 4096, 4097, 20001};
             CheckReport report = check(*step.program, s, o);
             CHECK_MESSAGE(report.ok(), to_string(report));
@@ -141,7 +142,7 @@ TEST_CASE("in a sweep over all elements each block is summed up, of one dimensio
     for (bool messages : {false, true}) {
         CheckOptions o;
         o.ranks = {1, 2, 3};
-        o.world = messages ? CheckOptions::Messages : CheckOptions::Threads;
+        o.world = messages ? test::message_world : threads;
         o.sizes = {0, 1, 7, 64, 1000};
         CheckReport report = check(p, s, o);
         CHECK_MESSAGE(report.ok(), to_string(report));

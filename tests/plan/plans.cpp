@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "collectives/comm/threads.h"
+#include "tests/worlds/worlds.h"
 
 namespace stretto::test {
 
@@ -328,8 +328,8 @@ PlanT whole_sum() {
 void on_ranks(World world, int ranks, const std::function<void(stretto_comm_t *)> &body) {
     std::vector<stretto_comm_t *> comms(size_t(ranks), nullptr);
     check_status(world == World::Threads    ? stretto_comm_threads(ranks, comms.data())
-                 : world == World::Messages ? runtime::make_message_comms(ranks, comms.data())
-                                            : runtime::make_two_host_comms(ranks, comms.data()));
+                 : world == World::Messages ? make_message_comms(ranks, comms.data())
+                                            : make_two_host_comms(ranks, comms.data()));
     std::vector<std::thread> threads;
     for (auto *&comm : comms) {
         threads.emplace_back([&body, &comm] {

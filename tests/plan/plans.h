@@ -40,7 +40,7 @@ plan::PlanT block_sums(bool sliced);
 // total() = sum over ranks and elements of a local g: a load of all of each rank's buffer.
 plan::PlanT whole_sum();
 
-// TwoHosts: threads that reach each other by address or by message (transport/two_hosts.h).
+// TwoHosts: threads that reach each other by address or by message (tests/worlds/two_hosts.h).
 enum class World { Threads,
                    Messages,
                    TwoHosts };

@@ -14,7 +14,7 @@
 #include <stretto/runtime.h>
 #include "collectives/base/error.h"
 #include "collectives/comm/comm.h"
-#include "collectives/comm/threads.h"
+#include "tests/worlds/worlds.h"
 
 namespace stretto::test {
 
@@ -44,7 +44,7 @@ public:
                 Messages };
     explicit World(int ranks, Kind kind = Shared) : comms(size_t(ranks)) {
         int status = kind == Shared ? stretto_comm_threads(ranks, comms.data())
-                                    : runtime::make_message_comms(ranks, comms.data());
+                                    : make_message_comms(ranks, comms.data());
         if (status) throw std::runtime_error(stretto_last_error());
     }
     ~World() {

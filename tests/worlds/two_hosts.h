@@ -5,11 +5,13 @@
 
 #include "collectives/transport/transport.h"
 
-namespace stretto::runtime {
+namespace stretto::test {
+
+using runtime::Transport;
 
 // near: agreement, memory and failure of all ranks, which share memory in truth; far: the same ranks', for messages. Of two
 // ranks both are on one host. No communicator of some of its ranks can be made.
 std::unique_ptr<Transport> make_two_hosts(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far,
                                           double timeout);
 
-}  // namespace stretto::runtime
+}  // namespace stretto::test

@@ -5,10 +5,12 @@
 
 #include "collectives/transport/network.h"
 
-namespace stretto::runtime {
+namespace stretto::test {
+
+using runtime::Network;
 
 // One object a rank. A send is done only when its receive has taken the data, so an algorithm that relies on buffering hangs
 // here (until STRETTO_TIMEOUT).
 std::vector<std::shared_ptr<Network>> make_loopback(int ranks);
 
-}  // namespace stretto::runtime
+}  // namespace stretto::test

@@ -1,4 +1,4 @@
-#include "collectives/transport/loopback.h"
+#include "tests/worlds/loopback.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +10,8 @@
 
 #include "collectives/base/error.h"
 
-namespace stretto::runtime {
+namespace stretto::test {
+using namespace runtime;
 namespace {
 
 class LoopbackOperation;
@@ -127,4 +128,4 @@ std::vector<std::shared_ptr<Network>> make_loopback(int ranks) {
     return networks;
 }
 
-}  // namespace stretto::runtime
+}  // namespace stretto::test

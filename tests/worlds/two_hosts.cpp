@@ -1,4 +1,4 @@
-#include "collectives/transport/two_hosts.h"
+#include "tests/worlds/two_hosts.h"
 
 #include <sched.h>
 
@@ -7,7 +7,8 @@
 #include "collectives/base/clock.h"
 #include "collectives/base/error.h"
 
-namespace stretto::runtime {
+namespace stretto::test {
+using namespace runtime;
 namespace {
 
 class TwoHosts final : public Transport {
@@ -72,4 +73,4 @@ std::unique_ptr<Transport> make_two_hosts(std::unique_ptr<Transport> near, std::
     return std::make_unique<TwoHosts>(std::move(near), std::move(far), timeout);
 }
 
-}  // namespace stretto::runtime
+}  // namespace stretto::test
