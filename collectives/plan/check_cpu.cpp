@@ -6,108 +6,95 @@
 namespace stretto::plan {
 namespace {
 
-class CpuSection : public Rules {
+class CpuSection : Rules {
 public:
     explicit CpuSection(const PlanT &plan) : Rules(plan), cpu(*plan.cpu) {}
 
-    bool run() {
-        if (!name("cpu.target", cpu.target, true)) return false;
+    void run() {
+        name("cpu.target", cpu.target, true);
         if (cpu.kernels < 0 || cpu.kernels > 1 << 20)
-            return fail("limit", "cpu.kernels", text("is %d, legal are 0 to %d", cpu.kernels, 1 << 20));
+            fail("limit", "cpu.kernels", "is %d, legal are 0 to %d", cpu.kernels, 1 << 20);
         if (p.scalars.empty() != (cpu.scalar_kernel == -1))
-            return fail("scalar", "cpu.scalar_kernel",
-                        text("is %d, the plan has %zu scalars", cpu.scalar_kernel, p.scalars.size()));
-        if (cpu.scalar_kernel != -1 &&
-            !index("kernel", "cpu.scalar_kernel", cpu.scalar_kernel, size_t(cpu.kernels), "kernels"))
-            return false;
+            fail("scalar", "cpu.scalar_kernel", "is %d, the plan has %zu scalars", cpu.scalar_kernel, p.scalars.size());
+        if (cpu.scalar_kernel != -1)
+            index("kernel", "cpu.scalar_kernel", cpu.scalar_kernel, size_t(cpu.kernels), "kernels");
         if (cpu.stages.size() != p.stages.size())
-            return fail("kernel", "cpu.stages",
-                        text("has %zu entries, the plan has %zu stages", cpu.stages.size(), p.stages.size()));
-        for (size_t i = 0; i < cpu.stages.size(); i++)
-            if (!kernels(at("cpu.stages", i), *cpu.stages[i], *p.stages[i])) return false;
-        return true;
+            fail("kernel", "cpu.stages", "has %zu entries, the plan has %zu stages", cpu.stages.size(), p.stages.size());
+        for (size_t i = 0; i < cpu.stages.size(); i++) kernels(at("cpu.stages", i), *cpu.stages[i], *p.stages[i]);
     }
 
 private:
     const CpuT &cpu;
 
+    // How many loads from Each rank, and sums, a kernel reads.
     struct Uses {
         int each = 0, sum = 0;
     };
 
-    bool kernel(const std::string &here, const KernelT *kernel, const StageKernelsT &all, const StageT &s, Uses &uses,
+    Uses kernel(const std::string &here, const KernelT *kernel, const StageKernelsT &all, const StageT &s,
                 bool of_sum = false) {
-        if (!kernel) return fail("kernel", here, "is missing");
+        if (!kernel) fail("kernel", here, "is missing");
         const KernelT &k = *kernel;
-        if (!index("kernel", at(here, "id"), k.id, size_t(cpu.kernels), "kernels") ||
-            !count(at(here, "scalars"), k.scalars.size(), max_loads) || !count(at(here, "loads"), k.loads.size(), max_loads) ||
-            !count(at(here, "sums"), k.sums.size(), max_loads))
-            return false;
-        for (int i : k.scalars)
-            if (!index("kernel", at(here, "scalars"), i, p.scalars.size(), "scalars")) return false;
+        index("kernel", at(here, "id"), k.id, size_t(cpu.kernels), "kernels");
+        count(at(here, "scalars"), k.scalars.size(), max_loads);
+        count(at(here, "loads"), k.loads.size(), max_loads);
+        count(at(here, "sums"), k.sums.size(), max_loads);
+        for (int i : k.scalars) index("kernel", at(here, "scalars"), i, p.scalars.size(), "scalars");
+        Uses uses;
         for (size_t i = 0; i < k.loads.size(); i++) {
-            std::string load = at(here, "loads") + text("[%zu]", i);
-            if (!index("load", load, k.loads[i], s.accesses.size(), "accesses in this stage")) return false;
+            std::string load = at(here, "loads", i);
+            index("load", load, k.loads[i], s.accesses.size(), "accesses in this stage");
             auto &a = *s.accesses[size_t(k.loads[i])];
             if (a.how == How::Write || (a.how == How::Update && !of_sum))
-                return fail("load", load, text("is access %d, which is no Read", k.loads[i]));
+                fail("load", load, "is access %d, which is no Read", k.loads[i]);
             uses.each += a.how == How::Read && a.from == From::Each;
         }
-        for (int i : k.sums)
-            if (!index("load", at(here, "sums"), i, all.sums.size(), "sums in this stage")) return false;
-        uses.sum += int(k.sums.size());
-        return true;
+        for (int i : k.sums) index("load", at(here, "sums"), i, all.sums.size(), "sums in this stage");
+        uses.sum = int(k.sums.size());
+        return uses;
     }
 
-    bool kernels(const std::string &here, const StageKernelsT &k, const StageT &s) {
-        if (!count(at(here, "sums"), k.sums.size(), max_loads) || !count(at(here, "direct"), k.direct.size(), max_loads))
-            return false;
-        Uses own;
-        if (!kernel(at(here, "kernel"), k.kernel.get(), k, s, own)) return false;
-        if (own.each && k.direct.empty())
-            return fail("load", at(here, "kernel"), "reads Each rank, which needs sums or a direct kernel");
+    void kernels(const std::string &here, const StageKernelsT &k, const StageT &s) {
+        count(at(here, "sums"), k.sums.size(), max_loads);
+        count(at(here, "direct"), k.direct.size(), max_loads);
+        if (kernel(at(here, "kernel"), k.kernel.get(), k, s).each && k.direct.empty())
+            fail("load", at(here, "kernel"), "reads Each rank, which needs sums or a direct kernel");
         for (size_t i = 0; i < k.sums.size(); i++) {
-            std::string sum = at(here, "sums") + text("[%zu]", i);
-            Uses uses;
-            if (!known(at(sum, "type"), k.sums[i]->type) ||
-                !kernel(at(sum, "kernel"), k.sums[i]->kernel.get(), k, s, uses, true))
-                return false;
-            if (!uses.each) return fail("sum", sum, "reads no operand of Each rank");
-            if (uses.sum) return fail("sum", sum, "reads another sum");
+            std::string sum = at(here, "sums", i);
+            known(at(sum, "type"), k.sums[i]->type);
+            Uses uses = kernel(at(sum, "kernel"), k.sums[i]->kernel.get(), k, s, true);
+            if (!uses.each) fail("sum", sum, "reads no operand of Each rank");
+            if (uses.sum) fail("sum", sum, "reads another sum");
             if (std::count(k.kernel->sums.begin(), k.kernel->sums.end(), int(i)) == 0)
-                return fail("sum", sum, "is read by no load of the stage's kernel");
+                fail("sum", sum, "is read by no load of the stage's kernel");
         }
         std::set<int> ranks;
         for (size_t i = 0; i < k.direct.size(); i++) {
             auto &d = *k.direct[i];
-            std::string direct = at(here, "direct") + text("[%zu]", i);
+            std::string direct = at(here, "direct", i), to_peers = at(direct, "to_peers");
             if (d.ranks < 1 || d.ranks > max_loads)
-                return fail("direct", at(direct, "ranks"), text("is %d, legal are 1 to %d", d.ranks, max_loads));
+                fail("direct", at(direct, "ranks"), "is %d, legal are 1 to %d", d.ranks, max_loads);
             if (!ranks.insert(d.ranks).second)
-                return fail("direct", at(direct, "ranks"), text("is %d, as of an earlier one", d.ranks));
-            Uses uses, same;
-            if (!kernel(at(direct, "kernel"), d.kernel.get(), k, s, uses)) return false;
-            if (!uses.each) return fail("direct", direct, "reads no operand of Each rank");
-            if (uses.sum) return fail("direct", direct, "reads a sum");
+                fail("direct", at(direct, "ranks"), "is %d, as of an earlier one", d.ranks);
+            Uses uses = kernel(at(direct, "kernel"), d.kernel.get(), k, s);
+            if (!uses.each) fail("direct", direct, "reads no operand of Each rank");
+            if (uses.sum) fail("direct", direct, "reads a sum");
             if (!d.to_peers) continue;
-            std::string to_peers = at(direct, "to_peers");
-            if (!kernel(to_peers, d.to_peers.get(), k, s, same)) return false;
+            uses = kernel(to_peers, d.to_peers.get(), k, s);
             auto to_all = [](auto &a) { return a->how != How::Read && a->from == From::Each; };
             if (d.ranks == 1 || std::none_of(s.accesses.begin(), s.accesses.end(), to_all))
-                return fail("direct", to_peers, "has no peers to store to");
-            if (d.to_peers->loads != d.kernel->loads || same.sum)
-                return fail("direct", to_peers, "loads something else than the kernel that does not store to peers");
+                fail("direct", to_peers, "has no peers to store to");
+            if (d.to_peers->loads != d.kernel->loads || uses.sum)
+                fail("direct", to_peers, "loads something else than the kernel that does not store to peers");
         }
-        return true;
     }
 };
 
 }  // namespace
 
-std::string check_cpu(const PlanT &plan) {
-    if (!plan.cpu) return "kernel: cpu is missing";
-    CpuSection section(plan);
-    return section.run() ? "" : section.broken;
+void check_cpu(const PlanT &plan) {
+    if (!plan.cpu) throw Broken("kernel: cpu is missing");
+    CpuSection(plan).run();
 }
 
 }  // namespace stretto::plan

@@ -6,150 +6,146 @@
 namespace stretto::plan {
 namespace {
 
-class Stages : public Rules {
+class Stages : Rules {
 public:
     using Rules::Rules;
 
-    bool run() {
-        for (size_t i = 0; i < p.stages.size(); i++)
-            if (!stage(at("stages", i), *p.stages[i])) return false;
-        return items() && riders() && order();
+    void run() {
+        for (size_t i = 0; i < p.stages.size(); i++) stage(at("stages", i), *p.stages[i]);
+        items();
+        riders();
+        order();
     }
 
 private:
-    bool stage(const std::string &here, const StageT &s) {
-        if (!known(at(here, "kind"), s.kind) || !count(at(here, "names"), s.names.size(), max_entries) ||
-            !count(at(here, "accesses"), s.accesses.size(), max_loads))
-            return false;
-        for (size_t k = 0; k < s.names.size(); k++)
-            if (!name(at(here, "names") + text("[%zu]", k), s.names[k])) return false;
-        return loops(here, s) && accesses(here, s);
+    void stage(const std::string &here, const StageT &s) {
+        known(at(here, "kind"), s.kind);
+        count(at(here, "names"), s.names.size(), max_entries);
+        count(at(here, "accesses"), s.accesses.size(), max_loads);
+        for (size_t k = 0; k < s.names.size(); k++) name(at(here, "names", k), s.names[k]);
+        loops(here, s);
+        accesses(here, s);
     }
 
-    bool loops(const std::string &here, const StageT &s) {
+    void loops(const std::string &here, const StageT &s) {
         if (s.loops.size() > size_t(max_dimensions))
-            return fail("limit", at(here, "loops"),
-                        text("has %zu entries, at most %d are allowed", s.loops.size(), max_dimensions));
+            fail("limit", at(here, "loops"), "has %zu entries, at most %d are allowed", s.loops.size(), max_dimensions);
         if (s.outputs < 0 || s.outputs > int(s.loops.size()))
-            return fail("loop", at(here, "outputs"), text("is %d, the stage has %zu loops", s.outputs, s.loops.size()));
+            fail("loop", at(here, "outputs"), "is %d, the stage has %zu loops", s.outputs, s.loops.size());
         int slices = 0, any = 0, blocks = 0;
         for (size_t d = 0; d < s.loops.size(); d++) {
-            std::string loop = at(here, "loops") + text("[%zu]", d);
+            std::string loop = at(here, "loops", d);
             const Range range = s.loops[d].range();
-            if (!known(at(loop, "range"), range) || !extent(at(loop, "extent"), s.loops[d].extent())) return false;
+            known(at(loop, "range"), range);
+            extent(at(loop, "extent"), s.loops[d].extent());
             slices += range == Range::Slice;
             any += range == Range::AnySlice;
             blocks += range == Range::Block;
             if ((range == Range::Block && int(d) < s.outputs) || (range == Range::AnySlice && int(d) >= s.outputs))
-                return fail("loop", at(loop, "range"),
-                            range == Range::Block ? "is a block, which only a reduced loop can be"
-                                                  : "is AnySlice, which only a dimension of the result can be");
+                fail("loop", at(loop, "range"),
+                     range == Range::Block ? "is a block, which only a reduced loop can be"
+                                           : "is AnySlice, which only a dimension of the result can be");
         }
         if (slices > 1 || (any && (slices || any != s.outputs)))
-            return fail("loop", at(here, "loops"), "has more than one loop of which a rank does its slice");
+            fail("loop", at(here, "loops"), "has more than one loop of which a rank does its slice");
         const bool by_blocks = blocks == 1 && s.outputs == 1 && s.loops[0].extent().kind() == ExtentKind::Ranks;
         if (s.kind == StageKind::BlockSum ? !by_blocks : blocks > 0)
-            return fail("loop", at(here, "kind"), "is BlockSum if and only if one loop runs over a block, the one of loop 0");
+            fail("loop", at(here, "kind"), "is BlockSum if and only if one loop runs over a block, the one of loop 0");
         if (s.kind == StageKind::Sweep && s.outputs != int(s.loops.size()))
-            return fail("loop", at(here, "outputs"),
-                        text("is %d, a sweep of %zu loops has that many", s.outputs, s.loops.size()));
-        return true;
+            fail("loop", at(here, "outputs"), "is %d, a sweep of %zu loops has that many", s.outputs, s.loops.size());
     }
 
-    bool accesses(const std::string &here, const StageT &s) {
+    void accesses(const std::string &here, const StageT &s) {
         std::set<int> read, written;
         for (size_t i = 0; i < s.accesses.size(); i++) {
             auto &a = *s.accesses[i];
-            std::string access = at(here, "accesses") + text("[%zu]", i);
-            if (!known(at(access, "from"), a.from) || !known(at(access, "how"), a.how) ||
-                !index("access", at(access, "buffer"), a.buffer, p.buffers.size(), "buffers"))
-                return false;
+            std::string access = at(here, "accesses", i);
+            known(at(access, "from"), a.from);
+            known(at(access, "how"), a.how);
+            index("access", at(access, "buffer"), a.buffer, p.buffers.size(), "buffers");
             auto &b = *p.buffers[size_t(a.buffer)];
             const int least = a.from == From::Shift ? -(1 << 20) : 0;
             if ((a.from == From::Rank || a.from == From::Shift) && (a.rank < least || a.rank > 1 << 20))
-                return fail("access", at(access, "rank"), text("is %d, not a rank", a.rank));
+                fail("access", at(access, "rank"), "is %d, not a rank", a.rank);
             if (a.reach.size() != b.extents.size())
-                return fail("access", at(access, "reach"),
-                            text("has %zu dimensions, buffer %s has %zu", a.reach.size(), b.name.c_str(), b.extents.size()));
+                fail("access", at(access, "reach"), "has %zu dimensions, buffer %s has %zu", a.reach.size(),
+                     b.name.c_str(), b.extents.size());
             for (int loop : a.reach)
                 if (loop < -1 || loop >= int(s.loops.size()))
-                    return fail("access", at(access, "reach"), text("is %d, the stage has %zu loops", loop, s.loops.size()));
-            if (a.how != How::Read && !store(access, a, b, s)) return false;
+                    fail("access", at(access, "reach"), "is %d, the stage has %zu loops", loop, s.loops.size());
+            if (a.how != How::Read) store(access, a, b, s);
             if (a.how == How::Read) read.insert(a.buffer);
             else if (!written.insert(a.buffer).second)
-                return fail("store", access, text("is a second one to buffer %s", b.name.c_str()));
+                fail("store", access, "is a second one to buffer %s", b.name.c_str());
         }
-        if (written.empty()) return fail("store", at(here, "accesses"), "writes nothing");
+        if (written.empty()) fail("store", at(here, "accesses"), "writes nothing");
         for (int b : written)
             if (read.count(b))
-                return fail("access", at(here, "accesses"),
-                            text("reads and writes buffer %s, and not in one Update", p.buffers[size_t(b)]->name.c_str()));
-        return true;
+                fail("access", at(here, "accesses"), "reads and writes buffer %s, and not in one Update",
+                     p.buffers[size_t(b)]->name.c_str());
     }
 
-    bool store(const std::string &here, const StageAccessT &a, const BufferT &b, const StageT &s) {
+    void store(const std::string &here, const StageAccessT &a, const BufferT &b, const StageT &s) {
         const char *label = b.name.c_str();
         if (b.argument >= 0 && p.arguments[size_t(b.argument)]->access == Access::Input)
-            return fail("store", here, text("writes the input %s", label));
-        if (a.from == From::Rank || a.from == From::Shift) return fail("store", here, text("writes to one rank's %s", label));
+            fail("store", here, "writes the input %s", label);
+        if (a.from == From::Rank || a.from == From::Shift) fail("store", here, "writes to one rank's %s", label);
         if (a.how == How::Update && s.kind != StageKind::Sweep)
-            return fail("store", here, text("updates buffer %s in place, which only a sweep can do", label));
+            fail("store", here, "updates buffer %s in place, which only a sweep can do", label);
         if (int(b.extents.size()) != s.outputs)
-            return fail("store", here, text("has %d dimensions, buffer %s has %zu", s.outputs, label, b.extents.size()));
+            fail("store", here, "has %d dimensions, buffer %s has %zu", s.outputs, label, b.extents.size());
         bool divided = false, any = false;
         for (int d = 0; d < s.outputs; d++) {
-            if (a.reach[size_t(d)] != d) return fail("store", at(here, "reach"), "is not the element that the stage computes");
+            if (a.reach[size_t(d)] != d) fail("store", at(here, "reach"), "is not the element that the stage computes");
             divided |= s.loops[size_t(d)].range() != Range::Whole;
             any |= s.loops[size_t(d)].range() == Range::AnySlice;
         }
         if (b.sliced >= 0 && s.loops[size_t(b.sliced)].range() != Range::Slice)
-            return fail("store", here, text("runs over more of buffer %s than this rank's slice", label));
+            fail("store", here, "runs over more of buffer %s than this rank's slice", label);
         if (a.from == From::Each && b.sliced >= 0)
-            return fail("store", here, text("goes to every rank, but buffer %s is sliced", label));
+            fail("store", here, "goes to every rank, but buffer %s is sliced", label);
         if (a.from == From::Each && !divided)
-            return fail("store", here, text("writes all of buffer %s on every rank: no loop is a slice", label));
+            fail("store", here, "writes all of buffer %s on every rank: no loop is a slice", label);
         if (a.from == From::Own && any)
-            return fail("store", here, text("of a slice that the runtime chooses goes to the own buffer %s only", label));
-        return true;
+            fail("store", here, "of a slice that the runtime chooses goes to the own buffer %s only", label);
     }
 
     // Every stage, sync and choice is in one place of the order.
-    bool items() {
-        std::vector<int> stages(p.stages.size()), syncs(p.syncs.size()), choices(p.choices.size());
+    void items() {
+        struct {
+            const char *table;
+            std::vector<int> places;
+        } lists[] = {{"stages", std::vector<int>(p.stages.size())},
+                     {"syncs", std::vector<int>(p.syncs.size())},
+                     {"choices", std::vector<int>(p.choices.size())}};
+        auto &stages = lists[int(ItemKind::Stage)].places;
         for (size_t i = 0; i < p.items.size(); i++) {
             const Item &item = p.items[i];
-            std::string here = at("items", i);
-            if (!known(at(here, "kind"), item.kind())) return false;
-            auto &list = item.kind() == ItemKind::Stage ? stages : item.kind() == ItemKind::Sync ? syncs
-                                                                                                 : choices;
-            const char *of = item.kind() == ItemKind::Stage ? "stages" : item.kind() == ItemKind::Sync ? "syncs"
-                                                                                                       : "choices";
-            if (!index("item", at(here, "index"), item.index(), list.size(), of)) return false;
-            list[size_t(item.index())]++;
+            known(at("items", i) + ".kind", item.kind());
+            auto &[table, places] = lists[int(item.kind())];
+            index("item", at("items", i) + ".index", item.index(), places.size(), table);
+            places[size_t(item.index())]++;
         }
         for (size_t i = 0; i < p.choices.size(); i++) {
             std::string here = at("choices", i);
             const int arms[] = {p.choices[i].one_shot(), p.choices[i].two_phases()};
             for (int arm : arms) {
-                if (!index("item", here, arm, stages.size(), "stages")) return false;
+                index("item", here, arm, stages.size(), "stages");
                 stages[size_t(arm)]++;
             }
             if (!same_computation(*p.stages[size_t(arms[0])], *p.stages[size_t(arms[1])]))
-                return fail("item", here, "has arms that do not compute the same");
+                fail("item", here, "has arms that do not compute the same");
         }
         for (size_t i = 0; i < p.syncs.size(); i++)
             for (int b : p.syncs[i]->buffers)
-                if (!index("item", at(at("syncs", i), "buffers"), b, p.buffers.size(), "buffers")) return false;
-        auto once = [&](const std::vector<int> &list, const char *of) {
-            for (size_t i = 0; i < list.size(); i++)
-                if (list[i] != 1) return fail("item", at(of, i), text("is executed in %d places", list[i]));
-            return true;
-        };
-        return once(stages, "stages") && once(syncs, "syncs") && once(choices, "choices");
+                index("item", at("syncs", i) + ".buffers", b, p.buffers.size(), "buffers");
+        for (auto &[table, places] : lists)
+            for (size_t i = 0; i < places.size(); i++)
+                if (places[i] != 1) fail("item", at(table, i), "is executed in %d places", places[i]);
     }
 
     // Block sums that ride directly follow the sweep whose loops they reduce, and read of what it stores the same element.
-    bool riders() {
+    void riders() {
         const StageT *sweep = nullptr;
         for (auto &item : p.items) {
             const StageT *s = item.kind() == ItemKind::Stage ? p.stages[size_t(item.index())].get() : nullptr;
@@ -158,12 +154,11 @@ private:
                 continue;
             }
             if (!rides(*s, sweep))
-                return fail("item", at("stages", size_t(item.index())), "does not ride in the stage before it");
+                fail("item", at("stages", size_t(item.index())), "does not ride in the stage before it");
         }
         for (auto &c : p.choices)
             for (int arm : {c.one_shot(), c.two_phases()})
-                if (p.stages[size_t(arm)]->rides) return fail("item", at("stages", size_t(arm)), "rides, and is an arm");
-        return true;
+                if (p.stages[size_t(arm)]->rides) fail("item", at("stages", size_t(arm)), "rides, and is an arm");
     }
 
     static bool rides(const StageT &s, const StageT *sweep) {
@@ -196,7 +191,7 @@ private:
     }
 
     // What is neither an input nor stored by an earlier stage has no value to load.
-    bool order() {
+    void order() {
         std::vector<bool> defined(p.buffers.size());
         for (auto &a : p.arguments)
             if (!a->scalar && a->access != Access::Output) defined[size_t(a->buffer)] = true;
@@ -205,26 +200,21 @@ private:
             for (size_t i = 0; i < s.accesses.size(); i++) {
                 auto &a = *s.accesses[i];
                 if (a.how == How::Write || defined[size_t(a.buffer)]) continue;
-                return fail("order", at("stages", size_t(number)) + text(".accesses[%zu]", i),
-                            text("reads buffer %s, which no earlier stage stores", p.buffers[size_t(a.buffer)]->name.c_str()));
+                fail("order", at("stages", size_t(number)) + at(".accesses", i),
+                     "reads buffer %s, which no earlier stage stores", p.buffers[size_t(a.buffer)]->name.c_str());
             }
             for (auto &a : s.accesses)
                 if (a->how != How::Read) defined[size_t(a->buffer)] = true;
-            return true;
         };
         for (auto &item : p.items) {
-            if (item.kind() == ItemKind::Stage && !run(item.index())) return false;
-            if (item.kind() == ItemKind::Choice && !run(p.choices[size_t(item.index())].one_shot())) return false;
+            if (item.kind() == ItemKind::Stage) run(item.index());
+            if (item.kind() == ItemKind::Choice) run(p.choices[size_t(item.index())].one_shot());
         }
-        return true;
     }
 };
 
 }  // namespace
 
-std::string check_stages(const PlanT &plan) {
-    Stages stages(plan);
-    return stages.run() ? "" : stages.broken;
-}
+void check_stages(const PlanT &plan) { Stages(plan).run(); }
 
 }  // namespace stretto::plan

@@ -7,12 +7,17 @@
 namespace stretto::plan {
 
 // At most 511 bytes; what is longer is cut.
-__attribute__((format(printf, 1, 2))) inline std::string text(const char *format, ...) {
+inline std::string text_of(const char *format, va_list values) {
     char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
+    vsnprintf(line, sizeof line, format, values);
+    return line;
+}
+
+__attribute__((format(printf, 1, 2))) inline std::string text(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    std::string line = text_of(format, values);
+    va_end(values);
     return line;
 }
 

@@ -27,8 +27,11 @@ bool aligned(const Plan &plan) {
 }  // namespace
 
 std::string check(const PlanT &plan) {
-    for (auto check : {check_tables, check_stages, check_cpu})
-        if (std::string broken = check(plan); !broken.empty()) return broken;
+    try {
+        check_tables(plan);
+        check_stages(plan);
+        check_cpu(plan);
+    } catch (const Broken &broken) { return broken.what(); }
     return "";
 }
 
