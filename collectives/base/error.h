@@ -1,6 +1,7 @@
 // The last error of the calling thread: a status for programs, a text for people.
 #pragma once
 #include <stretto/runtime.h>
+#include <stdexcept>
 #include <string>
 
 namespace stretto::runtime {
@@ -16,5 +17,11 @@ int set_error_text(int status, const std::string &text);
 int set_system_error(const char *what);
 
 const char *last_error();
+
+// Why this rank cannot make a call: thrown before anything is stored, and told to all ranks.
+struct Refusal : std::runtime_error {
+    explicit Refusal(const std::string &text, int status = STRETTO_INVALID) : runtime_error(text), status(status) {}
+    const int status;
+};
 
 }  // namespace stretto::runtime

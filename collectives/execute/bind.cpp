@@ -1,9 +1,10 @@
 #include "collectives/execute/bind.h"
-#include "collectives/plan/text.h"
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstdio>
+
+#include "collectives/base/error.h"
+#include "collectives/plan/text.h"
 
 namespace stretto::runtime {
 namespace {
@@ -13,10 +14,7 @@ using plan::ExtentKind;
 using plan::PlanT;
 using plan::text;
 
-bool refuse(std::string *error, const std::string &argument, const std::string &what) {
-    *error = "argument " + argument + what;
-    return false;
-}
+[[noreturn]] void refuse(const ArgumentT &a, const std::string &what) { throw Refusal("argument " + a.name + what); }
 
 std::string type_text(halide_type_t t) {
     static const char *const names[] = {"int", "uint", "float", "handle", "bfloat"};
@@ -49,19 +47,16 @@ std::string source_text(const PlanT &plan, const plan::SizeT &s) {
     return text("dimension %d of ", s.dimension) + plan.arguments[size_t(s.argument)]->name;
 }
 
-bool read_sizes(const PlanT &plan, void **argv, std::vector<int64_t> *sizes, std::string *error) {
+void read_sizes(const PlanT &plan, void **argv, std::vector<int64_t> *sizes) {
     for (auto &s : plan.sizes) {
         int64_t value = s->argument < 0
                             ? *static_cast<const int64_t *>(argv[s->parameter])
                             : dimension(buffer(argv, size_t(s->argument)), size_t(s->dimension)).extent;
-        if (value < 0 || value > INT32_MAX) {
-            *error = text("size %s is %" PRId64 " (%s); legal are 0 to 2147483647", s->name.c_str(), value,
-                          source_text(plan, *s).c_str());
-            return false;
-        }
+        if (value < 0 || value > INT32_MAX)
+            throw Refusal(text("size %s is %" PRId64 " (%s); legal are 0 to 2147483647", s->name.c_str(), value,
+                               source_text(plan, *s).c_str()));
         sizes->push_back(value);
     }
-    return true;
 }
 
 // "n, which is 7 from dimension 0 of g", "the number of ranks, 2", "4".
@@ -72,43 +67,30 @@ std::string required_text(const PlanT &plan, const plan::Extent &e, int64_t whol
     return text("%s = %" PRId64 ", as %s", s.name.c_str(), whole, source_text(plan, s).c_str());
 }
 
-bool check_dimension(const PlanT &plan, const ArgumentT &a, size_t d, const halide_dimension_t &is,
-                     int64_t whole, int rank, int ranks, std::string *error) {
-    const char *name = a.name.c_str();
+void check_dimension(const PlanT &plan, const ArgumentT &a, size_t d, const halide_dimension_t &is,
+                     int64_t whole, int rank, int ranks) {
+    const std::string required = required_text(plan, a.extents[d], whole);
     if (int(d) == a.sliced) {
         Block block = block_of(whole, rank, ranks);
-        if (is.min == block.begin && is.extent == block.end - block.begin) return true;
-        *error = text(
-            "argument %s: dimension %zu has min %d and extent %d; required is rank %d's slice of %s: min "
-            "%" PRId64 " and extent %" PRId64 " (see stretto_slice)",
-            name, d, is.min, is.extent, rank, required_text(plan, a.extents[d], whole).c_str(), block.begin,
-            block.end - block.begin);
-        return false;
+        if (is.min == block.begin && is.extent == block.end - block.begin) return;
+        refuse(a, text(": dimension %zu has min %d and extent %d; required is rank %d's slice of %s: min %" PRId64
+                       " and extent %" PRId64 " (see stretto_slice)",
+                       d, is.min, is.extent, rank, required.c_str(), block.begin, block.end - block.begin));
     }
-    if (is.extent != whole) {
-        *error = text("argument %s: dimension %zu has extent %d; required is %s", name, d, is.extent,
-                      required_text(plan, a.extents[d], whole).c_str());
-        return false;
-    }
-    if (is.min != 0) {
-        *error = text("argument %s: dimension %zu has min %d; required is 0", name, d, is.min);
-        return false;
-    }
-    return true;
+    if (is.extent != whole)
+        refuse(a, text(": dimension %zu has extent %d; required is %s", d, is.extent, required.c_str()));
+    if (is.min != 0) refuse(a, text(": dimension %zu has min %d; required is 0", d, is.min));
 }
 
 // Kernels load and store whole vectors along the last index; a written element must have a place of its own.
-bool check_strides(const ArgumentT &a, const Geometry &g, std::string *error) {
-    if (g.dims == 0 || g.elements() == 0) return true;
+void check_strides(const ArgumentT &a, const Geometry &g) {
+    if (g.dims == 0 || g.elements() == 0) return;
     int last = g.dims - 1;
-    if (g.extent[last] > 1 && g.stride[last] != 1) {
-        return refuse(error, a.name,
-                      text(": dimension %d, the last, has stride %" PRId64
-                           "; required is 1 (other dimensions may have any "
-                           "stride). Copy it into a buffer whose last index is dense",
-                           last, g.stride[last]));
-    }
-    if (a.access == plan::Access::Input) return true;
+    if (g.extent[last] > 1 && g.stride[last] != 1)
+        refuse(a, text(": dimension %d, the last, has stride %" PRId64 "; required is 1 (other dimensions may have any "
+                       "stride). Copy it into a buffer whose last index is dense",
+                       last, g.stride[last]));
+    if (a.access == plan::Access::Input) return;
     std::vector<int> order;
     for (int d = 0; d < g.dims; d++)
         if (g.extent[d] > 1) order.push_back(d);
@@ -116,16 +98,12 @@ bool check_strides(const ArgumentT &a, const Geometry &g, std::string *error) {
     std::stable_sort(order.begin(), order.end(), [&](int x, int y) { return step(x) < step(y); });
     int64_t span = 1;  // elements from the first to one after the last of the dimensions so far
     for (int d : order) {
-        if (step(d) < span) {
-            return refuse(
-                error, a.name,
-                text(": dimension %d has stride %" PRId64 ", so that elements share memory; it is written, "
-                     "so each element needs a place of its own",
-                     d, g.stride[d]));
-        }
+        if (step(d) < span)
+            refuse(a, text(": dimension %d has stride %" PRId64 ", so that elements share memory; it is written, "
+                           "so each element needs a place of its own",
+                           d, g.stride[d]));
         span += step(d) * (g.extent[d] - 1);
     }
-    return true;
 }
 
 struct Memory {
@@ -147,24 +125,20 @@ int64_t value_of(const plan::Extent &e, const std::vector<int64_t> &sizes, int r
                                            : e.value();
 }
 
-bool read_shape(const PlanT &plan, void **argv, Shape *shape, std::string *error) {
+void read_shape(const PlanT &plan, void **argv, Shape *shape) {
     shape->clear();
     for (size_t i = 0; i < plan.arguments.size(); i++) {
         auto &a = *plan.arguments[i];
-        if (!argv[i]) return refuse(error, a.name, " is null");
+        if (!argv[i]) refuse(a, " is null");
         if (a.scalar) continue;
         const halide_buffer_t *b = buffer(argv, i);
-        if (b->dimensions != int(a.extents.size())) {
-            return refuse(error, a.name,
-                          text(" has %d dimensions; required are %zu: ", b->dimensions, a.extents.size()) +
-                              extents_text(plan, a));
-        }
-        if (b->dimensions && !b->dim) return refuse(error, a.name, " has a null pointer to its dimensions");
+        if (b->dimensions != int(a.extents.size()))
+            refuse(a, text(" has %d dimensions; required are %zu: ", b->dimensions, a.extents.size()) +
+                          extents_text(plan, a));
+        if (b->dimensions && !b->dim) refuse(a, " has a null pointer to its dimensions");
         halide_type_t type = halide_type(a.type);
-        if (b->type.code != type.code || b->type.bits != type.bits || b->type.lanes != 1) {
-            return refuse(error, a.name,
-                          " has type " + type_text(b->type) + "; required is " + type_text(type));
-        }
+        if (b->type.code != type.code || b->type.bits != type.bits || b->type.lanes != 1)
+            refuse(a, " has type " + type_text(b->type) + "; required is " + type_text(type));
         for (int d = 0; d < b->dimensions; d++) {
             shape->push_back(int64_t(b->dim[d].min) << 32 | uint32_t(b->dim[d].extent));
             shape->push_back(b->dim[d].stride);
@@ -172,63 +146,47 @@ bool read_shape(const PlanT &plan, void **argv, Shape *shape, std::string *error
     }
     for (auto &s : plan.sizes)
         if (s->argument < 0) shape->push_back(*static_cast<const int64_t *>(argv[s->parameter]));
-    return true;
 }
 
-bool bind_sizes(const PlanT &plan, void **argv, int rank, int ranks, std::vector<int64_t> *sizes,
-                std::vector<Geometry> *arguments, std::string *error) {
-    if (!read_sizes(plan, argv, sizes, error)) return false;
+void bind_sizes(const PlanT &plan, void **argv, int rank, int ranks, std::vector<int64_t> *sizes,
+                std::vector<Geometry> *arguments) {
+    read_sizes(plan, argv, sizes);
     for (size_t i = 0; i < plan.arguments.size(); i++) {
         auto &a = *plan.arguments[i];
-        Geometry g;
-        if (!a.scalar) {
-            const halide_buffer_t *b = buffer(argv, i);
-            g.dims = b->dimensions;
-            g.element = plan::bytes_of(a.type);
-            for (int d = 0; d < g.dims; d++) {
-                auto &is = dimension(b, size_t(d));
-                if (!check_dimension(plan, a, size_t(d), is, value_of(a.extents[size_t(d)], *sizes, ranks),
-                                     rank, ranks, error))
-                    return false;
-                g.begin[d] = is.min, g.extent[d] = is.extent, g.stride[d] = is.extent > 1 ? is.stride : 1;
-            }
-            if (!check_strides(a, g, error)) return false;
-        }
-        arguments->push_back(g);
-    }
-    return true;
-}
-
-bool check_memory(const PlanT &plan, void **argv, const std::vector<Geometry> &arguments,
-                  std::string *error) {
-    std::vector<std::pair<size_t, Memory>> seen;
-    for (size_t i = 0; i < plan.arguments.size(); i++) {
-        auto &a = *plan.arguments[i];
+        Geometry &g = arguments->emplace_back();
         if (a.scalar) continue;
         const halide_buffer_t *b = buffer(argv, i);
+        g.dims = b->dimensions;
+        g.element = plan::bytes_of(a.type);
+        for (int d = 0; d < g.dims; d++) {
+            auto &is = dimension(b, size_t(d));
+            check_dimension(plan, a, size_t(d), is, value_of(a.extents[size_t(d)], *sizes, ranks), rank, ranks);
+            g.begin[d] = is.min, g.extent[d] = is.extent, g.stride[d] = is.extent > 1 ? is.stride : 1;
+        }
+        check_strides(a, g);
+    }
+}
+
+void check_memory(const PlanT &plan, void **argv, const std::vector<Geometry> &arguments) {
+    std::vector<std::pair<const ArgumentT *, Memory>> seen;
+    for (size_t i = 0; i < plan.arguments.size(); i++) {
+        auto &a = *plan.arguments[i];
         int64_t elements = arguments[i].elements();
-        if (!elements) continue;
+        if (a.scalar || !elements) continue;
+        const halide_buffer_t *b = buffer(argv, i);
         if (!b->host)
-            return refuse(
-                error, a.name,
-                text(" has no data: its host pointer is null, its extents make %" PRId64 " elements",
-                     elements));
-        if (b->flags & 2)
-            return refuse(error, a.name,
-                          " is newer on a device than in main memory; copy it to the host first");
+            refuse(a, text(" has no data: its host pointer is null, its extents make %" PRId64 " elements", elements));
+        if (b->flags & 2) refuse(a, " is newer on a device than in main memory; copy it to the host first");
         Memory mine = memory_of(b, arguments[i]);
         for (auto &[other, theirs] : seen) {
-            auto &o = *plan.arguments[other];
-            if (a.access == plan::Access::Input && o.access == plan::Access::Input) continue;
+            if (a.access == plan::Access::Input && other->access == plan::Access::Input) continue;
             if (mine.begin >= theirs.end || theirs.begin >= mine.end) continue;
-            *error = text("arguments %s and %s overlap: [0x%" PRIxPTR ", 0x%" PRIxPTR ") and [0x%" PRIxPTR
-                          ", 0x%" PRIxPTR "); only arguments that are not written may share memory",
-                          o.name.c_str(), a.name.c_str(), theirs.begin, theirs.end, mine.begin, mine.end);
-            return false;
+            throw Refusal(text("arguments %s and %s overlap: [0x%" PRIxPTR ", 0x%" PRIxPTR ") and [0x%" PRIxPTR
+                               ", 0x%" PRIxPTR "); only arguments that are not written may share memory",
+                               other->name.c_str(), a.name.c_str(), theirs.begin, theirs.end, mine.begin, mine.end));
         }
-        seen.push_back({i, mine});
+        seen.push_back({&a, mine});
     }
-    return true;
 }
 
 uint64_t scalar_bits(plan::Type type, const void *value) {

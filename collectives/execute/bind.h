@@ -13,19 +13,19 @@ namespace stretto::runtime {
 // shape need the same preparation.
 using Shape = std::vector<int64_t>;
 
-// Reads the shape. False, with the error, when an argument is missing or is no buffer of the right type and number of
-// dimensions. The text names the argument, what it is, and what is required.
-bool read_shape(const plan::PlanT &plan, void **argv, Shape *shape, std::string *error);
+// These throw Refusal; the text names the argument, what it is, and what is required.
+
+// Reads the shape, after checking that each argument is there and is a buffer of the right type and number of dimensions.
+void read_shape(const plan::PlanT &plan, void **argv, Shape *shape);
 
 // The sizes' values, and the geometry of each tensor argument (by argument; empty for scalars), after checking extents,
 // mins and strides. `argv` has passed read_shape.
-bool bind_sizes(const plan::PlanT &plan, void **argv, int rank, int ranks, std::vector<int64_t> *sizes,
-                std::vector<Geometry> *arguments, std::string *error);
+void bind_sizes(const plan::PlanT &plan, void **argv, int rank, int ranks, std::vector<int64_t> *sizes,
+                std::vector<Geometry> *arguments);
 
 // Checks what may change from call to call with one shape: null data, data that is newer on a device, arguments that
 // share memory although one of them is written.
-bool check_memory(const plan::PlanT &plan, void **argv, const std::vector<Geometry> &arguments,
-                  std::string *error);
+void check_memory(const plan::PlanT &plan, void **argv, const std::vector<Geometry> &arguments);
 
 // The value of an extent.
 int64_t value_of(const plan::Extent &extent, const std::vector<int64_t> &sizes, int ranks);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collectives/base/error.h"
 #include "collectives/execute/instance.h"
 #include "collectives/plan/pack.h"
 #include "collectives/plan/validate.h"
@@ -28,11 +29,9 @@ bool PlanCache::holds(const Program &program, const halide_buffer_t *plan) {
            !memcmp(program.bytes.data() + program.checksum_at, plan->host + program.checksum_at, sizeof(uint64_t));
 }
 
-Program *PlanCache::search(const halide_buffer_t *plan, std::string *error) {
-    if (!plan || !plan->host || plan->dimensions != 1 || !plan->dim || plan->dim[0].extent < 0) {
-        *error = "the plan is not a one-dimensional buffer of bytes";
-        return nullptr;
-    }
+Program &PlanCache::search(const halide_buffer_t *plan) {
+    if (!plan || !plan->host || plan->dimensions != 1 || !plan->dim || plan->dim[0].extent < 0)
+        throw Refusal("the plan is not a one-dimensional buffer of bytes", STRETTO_BAD_PLAN);
     // By content where the address is new: two copies of a program share what was prepared for it.
     auto known =
         std::find_if(programs_.begin(), programs_.end(), [&](auto &p) { return same_bytes(*p, plan); });
@@ -40,17 +39,14 @@ Program *PlanCache::search(const halide_buffer_t *plan, std::string *error) {
         auto program = std::make_unique<Program>();
         program->bytes.assign(plan->host, plan->host + plan->dim[0].extent);
         std::string broken = plan::validate(program->bytes.data(), program->bytes.size(), &program->plan);
-        if (!broken.empty()) {
-            *error = "the plan cannot be run: " + broken;
-            return nullptr;
-        }
+        if (!broken.empty()) throw Refusal("the plan cannot be run: " + broken, STRETTO_BAD_PLAN);
         program->checksum_at = plan::checksum_offset(program->bytes.data());
         if (programs_.size() >= most_programs) programs_.pop_back();
         known = programs_.insert(programs_.end(), std::move(program));
     }
     (*known)->address = plan->host;
     std::rotate(programs_.begin(), known, known + 1);
-    return programs_[0].get();
+    return *programs_[0];
 }
 
 }  // namespace stretto::runtime

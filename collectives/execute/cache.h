@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <stretto/runtime.h>
@@ -26,17 +25,16 @@ struct Program {
 
 class PlanCache {
 public:
-    // The program in that buffer, or null with `error` set: no buffer, or bytes that are no plan.
-    Program *find(const halide_buffer_t *plan, std::string *error) {
-        if (plan && !programs_.empty() && holds(*programs_[0], plan)) return programs_[0].get();
-        return search(plan, error);
+    // The program in that buffer. Throws Refusal: no buffer, or bytes that are no plan.
+    Program &find(const halide_buffer_t *plan) {
+        return plan && !programs_.empty() && holds(*programs_[0], plan) ? *programs_[0] : search(plan);
     }
 
 private:
     std::vector<std::unique_ptr<Program>> programs_;  // the latest first
 
     static bool holds(const Program &program, const halide_buffer_t *plan);
-    Program *search(const halide_buffer_t *plan, std::string *error);
+    Program &search(const halide_buffer_t *plan);
 };
 
 }  // namespace stretto::runtime

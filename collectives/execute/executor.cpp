@@ -37,17 +37,22 @@ public:
     }
 
     int run(const halide_buffer_t *plan_bytes, Dispatch dispatch, void **argv) {
-        std::string error;
-        Program *program = cache_.find(plan_bytes, &error);
-        if (!program) return refuse(STRETTO_BAD_PLAN, "stretto_execute_v1", error);
-        Instance *instance = bind(*program, argv, &error);
-        if (!instance) return refuse(STRETTO_INVALID, program->plan.name, error);
-        Execution x{comm_, *program, *instance, dispatch, arena_.reserve(instance->arena_bytes), flights_};
-        if (!x.arena && instance->arena_bytes) return no_memory(x, instance->arena_bytes, "scratch");
-        // After a failure peers may still be in that call and load what this rank published: nothing of it is touched again.
-        if (instance->windows)
-            if (int status = t_.poll()) return status;
-        if (int status = place(x, argv)) return status;
+        const char *name = "stretto_execute_v1";
+        try {
+            Program &program = cache_.find(plan_bytes);
+            name = program.plan.name.c_str();
+            Instance &in = bind(program, argv);
+            Execution x{comm_, program, in, dispatch, reserve(arena_, in.arena_bytes, "scratch"), flights_};
+            // After a failure peers may still be in that call and load what this rank published: that is not touched again.
+            if (in.windows)
+                if (int status = t_.poll()) return status;
+            place(x, argv);
+            return perform(x, argv);
+        } catch (const Refusal &refusal) { return refuse(refusal, name); }
+    }
+
+private:
+    int perform(Execution &x, void **argv) {
         carry_on_messages(x);
         if (int status = enter(x, argv)) return status;
         if (int status = scalars(x, argv)) return status;
@@ -57,7 +62,6 @@ public:
         return STRETTO_OK;
     }
 
-private:
     stretto_comm_t &comm_;
     Transport &t_;
     std::vector<int> hosts_;  // by rank
@@ -71,23 +75,25 @@ private:
     std::vector<uint64_t> copy_offsets_;
 
     // Nothing has been stored: where every rank refuses, whatever for, the communicator stays in use.
-    int refuse(int status, const std::string &name, const std::string &error) {
-        const std::string text = name + ": " + error;
+    int refuse(const Refusal &refusal, const std::string &name) {
+        const std::string text = name + ": " + refusal.what();
         if (t_.ranks() > 1) {
             Descriptor d;
             strncpy(d.name, name.c_str(), sizeof d.name - 1);
             d.sequence = comm_.sequence - 1;
-            d.refused = status;
+            d.refused = refusal.status;
             d.refusal = text.c_str();
             d.hash = hash_bytes(&d.sequence, sizeof d.sequence, hash_bytes("refused", 7));
             if (int broken = t_.enter(d, nullptr, 0)) return broken;
             if (int broken = t_.leave(false)) return broken;
         }
-        return set_error_text(status, text);
+        return set_error_text(refusal.status, text);
     }
 
-    int no_memory(Execution &x, uint64_t bytes, const char *what) {
-        return refuse(STRETTO_NO_MEMORY, x.program.plan.name, "no memory for " + std::to_string(bytes) + " bytes of " + what);
+    static uint8_t *reserve(Arena &arena, uint64_t bytes, const char *what) {
+        uint8_t *memory = arena.reserve(bytes);
+        if (memory || !bytes) return memory;
+        throw Refusal("no memory for " + std::to_string(bytes) + " bytes of " + what, STRETTO_NO_MEMORY);
     }
 
     static halide_buffer_t *buffer(void **argv, int argument) {
@@ -96,14 +102,13 @@ private:
 
     // ---- arguments
 
-    Instance *bind(Program &program, void **argv, std::string *error) {
-        if (!read_shape(program.plan, argv, &shape_, error)) return nullptr;
+    Instance &bind(Program &program, void **argv) {
+        read_shape(program.plan, argv, &shape_);
         auto &list = program.instances;
         size_t i = 0;
         while (i < list.size() && list[i]->shape != shape_) i++;
         if (i == list.size()) {
-            auto made = prepare(program, shape_, argv, t_.rank(), hosts_, error);
-            if (!made) return nullptr;
+            auto made = prepare(program, shape_, argv, t_.rank(), hosts_);
             if (list.size() >= most_instances) list.pop_back();
             list.push_back(std::move(made));
             i = list.size() - 1;
@@ -117,21 +122,19 @@ private:
             halide_buffer_t *b = buffer(argv, int(a));
             known &= in.hosts[a] == b->host && b->host && !(b->flags & 2);
         }
-        if (known) return &in;
-        if (!check_memory(program.plan, argv, in.arguments, error)) return nullptr;
+        if (known) return in;
+        check_memory(program.plan, argv, in.arguments);
         for (size_t a = 0; a < program.plan.arguments.size(); a++)
             if (!program.plan.arguments[a]->scalar) in.hosts[a] = buffer(argv, int(a))->host;
-        return &in;
+        return in;
     }
 
     // ---- where this rank's buffers are
 
-    int place(Execution &x, void **argv) {
+    void place(Execution &x, void **argv) {
         Instance &in = x.instance;
         copies_.clear();
-        uint8_t *scratch = published_.reserve(in.published_bytes);
-        if (!scratch && in.published_bytes)
-            return no_memory(x, in.published_bytes, "scratch that peers reach");
+        uint8_t *scratch = reserve(published_, in.published_bytes, "scratch that peers reach");
         uint64_t copied = 0;
         for (int b = 0; b < int(in.buffers.size()); b++) {
             auto &buffer_ = in.buffers[size_t(b)];
@@ -141,16 +144,14 @@ private:
             else base = buffer(argv, argument)->host;
             if (!base) base = nothing_;
             if (argument < 0 || !buffer_.published || is_reachable(in, b, argument, base)) continue;
-            if (heap_required()) return refuse_copy(x, argument);
+            if (heap_required()) refuse_copy(x, argument);
             copies_.push_back(b);
             copy_offsets_.resize(copies_.size());
             copy_offsets_[copies_.size() - 1] = copied;
             copied += (buffer_.own.bytes() + 63) / 64 * 64;
         }
         if (!copies_.empty()) {
-            uint8_t *memory = bounced_.reserve(copied);
-            if (!memory && copied)
-                return no_memory(x, copied, "copies of arguments that are not in the heap of stretto_malloc");
+            uint8_t *memory = reserve(bounced_, copied, "copies of arguments that are not in the heap of stretto_malloc");
             for (size_t i = 0; i < copies_.size(); i++)
                 in.base(in.rank, copies_[i]) = memory + copy_offsets_[i];
             copy_in(x, argv);
@@ -160,13 +161,12 @@ private:
             for (size_t b = 0; b < in.buffers.size(); b++)
                 if (in.buffers[b].carried >= 0)
                     memcpy(operands + in.buffers[b].carried, in.base(in.rank, int(b)), in.buffers[b].own.bytes());
-            return STRETTO_OK;
+            return;
         }
         for (size_t i = 0; i < in.places.size(); i++) {
             int b = in.published[i];
             in.places[i] = {in.base(in.rank, b), in.buffers[size_t(b)].own.bytes()};
         }
-        return STRETTO_OK;
     }
 
     bool is_reachable(const Instance &in, int b, int argument, const uint8_t *host) const {
@@ -175,12 +175,11 @@ private:
                (g.dense() && (in.carried_bytes || t_.reachable(host, g.bytes())));
     }
 
-    int refuse_copy(Execution &x, int argument) {
+    [[noreturn]] static void refuse_copy(const Execution &x, int argument) {
         bool dense = x.instance.arguments[size_t(argument)].dense();
-        return refuse(STRETTO_INVALID, x.program.plan.name,
-                      "argument " + x.program.plan.arguments[size_t(argument)]->name +
-                          (dense ? " is not in the heap of stretto_malloc" : " is not dense") +
-                          " and would have to be copied, which STRETTO_REQUIRE_HEAP=1 forbids");
+        throw Refusal("argument " + x.program.plan.arguments[size_t(argument)]->name +
+                      (dense ? " is not in the heap of stretto_malloc" : " is not dense") +
+                      " and would have to be copied, which STRETTO_REQUIRE_HEAP=1 forbids");
     }
 
     void copy_in(Execution &x, void **argv) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collectives/base/error.h"
 #include "collectives/base/tuning.h"
 
 namespace stretto::runtime {
@@ -29,19 +30,20 @@ int dimension_to_slice(const std::vector<int64_t> &extents, int outputs, int ran
 
 class Preparation {
 public:
-    Preparation(const PlanT &plan, Instance &instance, std::string *error) : p(plan), in(instance), error_(error) {}
+    Preparation(const PlanT &plan, Instance &instance) : p(plan), in(instance) {}
 
-    bool run(void **argv) {
-        if (!bind_sizes(p, argv, in.rank, in.ranks, &in.sizes, &in.arguments, error_)) return false;
+    void run(void **argv) {
+        bind_sizes(p, argv, in.rank, in.ranks, &in.sizes, &in.arguments);
         choose_stages(p, in);
-        if (!find_waits(p, in, error_) || !buffers()) return false;
+        find_waits(p, in);
+        buffers();
         scalars();
         for (size_t i = 0; i < in.chosen.size(); i++) {
             const size_t number = size_t(in.chosen[i]);
             in.stages.emplace_back();
             in.stages.back().barrier = in.windows && in.waits[i];
             carries_ = i + 1 < in.chosen.size() && p.stages[size_t(in.chosen[i + 1])]->rides;
-            if (!stage(*p.stages[number], *p.cpu->stages[number], in.stages.back())) return false;
+            stage(*p.stages[number], *p.cpu->stages[number], in.stages.back());
         }
         StageInstance *sweep = nullptr;
         for (auto &s : in.stages) {
@@ -54,40 +56,29 @@ public:
         describe(p, in);
         place_scratch(p, in);
         in.hosts.assign(p.arguments.size(), nullptr);
-        return true;
     }
 
 private:
     const PlanT &p;
     Instance &in;
-    std::string *error_;
     bool carries_ = false;  // do block sums ride in the stage?
-
-    bool fail(const std::string &text) {
-        *error_ = text;
-        return false;
-    }
 
     int64_t value(const plan::Extent &e) const { return value_of(e, in.sizes, in.ranks); }
 
     // ---- buffers
 
-    bool check_size(const plan::BufferT &b, const Geometry &g) {
+    static void check_size(const plan::BufferT &b, const Geometry &g) {
         int64_t bytes = g.element;
-        for (int d = 0; d < g.dims; d++) {
-            if (__builtin_mul_overflow(bytes, std::max<int64_t>(g.extent[d], 1), &bytes) ||
-                bytes > int64_t(1) << 46)
-                return fail("buffer " + b.name + " would have more than 2^46 bytes");
-        }
-        for (int d = 0; d < g.dims; d++) {
+        for (int d = 0; d < g.dims; d++)
+            if (__builtin_mul_overflow(bytes, std::max<int64_t>(g.extent[d], 1), &bytes) || bytes > int64_t(1) << 46)
+                throw Refusal("buffer " + b.name + " would have more than 2^46 bytes");
+        for (int d = 0; d < g.dims; d++)
             if (g.extent[d] > 1 && g.stride[d] > INT32_MAX)
-                return fail("buffer " + b.name +
-                            " would have a stride of 2^31 elements or more, which kernels cannot have");
-        }
-        return true;
+                throw Refusal("buffer " + b.name +
+                              " would have a stride of 2^31 elements or more, which kernels cannot have");
     }
 
-    bool buffers() {
+    void buffers() {
         std::vector<bool> reached(p.buffers.size());
         for (int number : in.chosen)
             for (auto &a : p.stages[size_t(number)]->accesses)
@@ -96,7 +87,7 @@ private:
             auto &b = *p.buffers[i];
             BufferInstance buffer;
             buffer.own = dense_geometry(p, in, int(i), in.rank);
-            if (!check_size(b, buffer.own)) return false;
+            check_size(b, buffer.own);
             buffer.published = in.windows && reached[i];
             if (buffer.published) in.published.push_back(int(i));
             // A published argument is dense, if need be as a copy, so that peers know where its elements are.
@@ -105,7 +96,6 @@ private:
         }
         in.bases.assign(in.buffers.size() * size_t(in.ranks), nullptr);
         in.places.resize(in.published.size());
-        return true;
     }
 
     // ---- scalars
@@ -126,7 +116,7 @@ private:
 
     // ---- stages
 
-    bool stage(const StageT &s, const StageKernelsT &kernels, StageInstance &to) {
+    void stage(const StageT &s, const StageKernelsT &kernels, StageInstance &to) {
         to.plan = &s;
         to.outputs = s.outputs;
         std::vector<int64_t> extents;
@@ -143,9 +133,9 @@ private:
             store.view.set_strides(in.buffers[size_t(a->buffer)].own);
             for (size_t d = 0; d < b.extents.size(); d++) {
                 if (value(b.extents[d]) == extents[d]) continue;
-                return fail("stage " + stage_name(s) + ": " + b.name + " has extent " +
-                            std::to_string(value(b.extents[d])) + " in dimension " + std::to_string(d) +
-                            ", what is stored there has " + std::to_string(extents[d]));
+                throw Refusal("stage " + stage_name(s) + ": " + b.name + " has extent " +
+                              std::to_string(value(b.extents[d])) + " in dimension " + std::to_string(d) +
+                              ", what is stored there has " + std::to_string(extents[d]));
             }
         }
         const plan::DirectT *direct = nullptr;
@@ -155,23 +145,22 @@ private:
         to.streamed = to.sends_results && to.regions[size_t(in.rank)].elements() >= streamed_elements;
         const bool to_peers = !in.messages && direct && direct->to_peers && to.sends_results && !to.streamed;
         cut(s, sums, to_peers, to);
-        if (!operands(s, to)) return false;
+        operands(s, to);
         if (to_peers) store_to_peers(to);
         count_bytes(to);
         if (direct) {
             kernel(s, to_peers ? *direct->to_peers : *direct->kernel, to, to.main, -1);
-            return true;
+            return;
         }
         for (int i : kernels.kernel->loads) {
             if (s.accesses[size_t(i)]->from != From::Each) continue;
             std::string list;
             for (auto &d : kernels.direct) list += (list.empty() ? "" : ", ") + std::to_string(d->ranks);
-            return fail("stage " + stage_name(s) + " has no kernel for " + std::to_string(in.ranks) +
-                        " ranks, only for " + list);
+            throw Refusal("stage " + stage_name(s) + " has no kernel for " + std::to_string(in.ranks) +
+                          " ranks, only for " + list);
         }
         if (sums) peer_sums(s, kernels, to);
         kernel(s, *kernels.kernel, to, to.main, -1);
-        return true;
     }
 
     void ranges(const StageT &s, const std::vector<int64_t> &extents, StageInstance &to) {
@@ -243,13 +232,13 @@ private:
     }
 
     // What is loaded from other ranks: counted, and on messages sent, in the order of accesses on every rank.
-    bool operands(const StageT &s, StageInstance &to) {
+    void operands(const StageT &s, StageInstance &to) {
         for (size_t i = 0; i < s.accesses.size(); i++) {
             auto &a = *s.accesses[i];
             if (a.how != How::Read || a.from == From::Own) continue;
             if (a.from == From::Rank && a.rank >= in.ranks) {
-                return fail("stage " + stage_name(s) + " loads " + p.buffers[size_t(a.buffer)]->name + " from rank " +
-                            std::to_string(a.rank) + "; there are " + std::to_string(in.ranks) + " ranks");
+                throw Refusal("stage " + stage_name(s) + " loads " + p.buffers[size_t(a.buffer)]->name + " from rank " +
+                              std::to_string(a.rank) + "; there are " + std::to_string(in.ranks) + " ranks");
             }
             Transfer t;
             t.access = int(i);
@@ -268,7 +257,6 @@ private:
             for (auto &chunks : t.chunks) chunks.resize(size_t(in.ranks));
             to.transfers.push_back(t);
         }
-        return true;
     }
 
     // A view of what one access reads of one rank's buffer.
@@ -362,7 +350,7 @@ Geometry geometry_of(const PlanT &p, const Instance &in, int buffer, int rank) {
 }
 
 std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, void **argv, int rank,
-                                  const std::vector<int> &hosts, std::string *error) {
+                                  const std::vector<int> &hosts) {
     auto instance = std::make_unique<Instance>();
     instance->shape = shape;
     instance->rank = rank;
@@ -372,7 +360,7 @@ std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, vo
         instance->windows |= std::count(hosts.begin(), hosts.end(), host) > 1;
         instance->messages |= host != hosts[0];
     }
-    if (!Preparation(program.plan, *instance, error).run(argv)) return nullptr;
+    Preparation(program.plan, *instance).run(argv);
     return instance;
 }
 

@@ -139,10 +139,10 @@ struct Instance {
     uint8_t *&base(int rank_, int buffer) { return bases[size_t(rank_) * buffers.size() + size_t(buffer)]; }
 };
 
-// Null with the error when the arguments do not fit the plan, or the plan not the number of ranks. hosts: by rank; those of one
+// Throws Refusal when the arguments do not fit the plan, or the plan not the number of ranks. hosts: by rank; those of one
 // host reach each other by address, others by message.
 std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, void **argv, int rank,
-                                  const std::vector<int> &hosts, std::string *error);
+                                  const std::vector<int> &hosts);
 
 // The rank whose memory an access reads on rank `reader`; -1: every rank's.
 int source_of(const plan::StageAccessT &access, int reader, int ranks);
@@ -152,8 +152,8 @@ Geometry geometry_of(const plan::PlanT &plan, const Instance &instance, int buff
 
 // Parts of prepare() (order.cpp). Sets `chosen`: on messages every all-reduce is in two phases.
 void choose_stages(const plan::PlanT &plan, Instance &instance);
-// Sets `waits`: of the plan's syncs those that are needed with these stages. False, with the error, if one is missing.
-bool find_waits(const plan::PlanT &plan, Instance &instance, std::string *error);
+// Sets `waits`: of the plan's syncs those that are needed with these stages. Throws Refusal if one is missing.
+void find_waits(const plan::PlanT &plan, Instance &instance);
 // Finds places for scratch, once the stages are prepared. It is needed from the first stage that stores it to the last that
 // loads it; where peers reach it, until the next wait after that.
 void place_scratch(const plan::PlanT &plan, Instance &instance);

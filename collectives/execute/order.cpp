@@ -1,6 +1,7 @@
 // Which stages a call executes, where ranks wait, and where scratch is meanwhile.
 #include <algorithm>
 
+#include "collectives/base/error.h"
 #include "collectives/base/tuning.h"
 #include "collectives/execute/instance.h"
 #include "collectives/execute/scratch.h"
@@ -39,7 +40,7 @@ void choose_stages(const PlanT &p, Instance &in) {
     }
 }
 
-bool find_waits(const PlanT &p, Instance &in, std::string *error) {
+void find_waits(const PlanT &p, Instance &in) {
     std::vector<plan::Touches> since(p.buffers.size());  // how each buffer was touched since the last wait
     std::vector<std::pair<int, plan::Touches>> next;
     const plan::SyncT *sync = nullptr;  // that is just before it
@@ -49,15 +50,13 @@ bool find_waits(const PlanT &p, Instance &in, std::string *error) {
             if (!plan::clashing(since[size_t(buffer)], touches)) continue;
             clashes = true;
             if (sync && std::count(sync->buffers.begin(), sync->buffers.end(), buffer)) continue;
-            *error = what + " needs a sync before it: another rank may be at " + p.buffers[size_t(buffer)]->name;
-            return false;
+            throw Refusal(what + " needs a sync before it: another rank may be at " + p.buffers[size_t(buffer)]->name);
         }
         if (clashes) since.assign(since.size(), 0);
         for (auto &[buffer, touches] : next) since[size_t(buffer)] |= touches;
         in.waits.push_back(clashes);
         next.clear();
         sync = nullptr;
-        return true;
     };
     size_t stages = 0;
     for (auto &item : p.items) {
@@ -76,11 +75,11 @@ bool find_waits(const PlanT &p, Instance &in, std::string *error) {
             if (k > number && !s.rides) break;
             for (auto &a : s.accesses) next.push_back({a->buffer, plan::touches_of(a->from, a->how, plan::slice_of(p, s, *a))});
         }
-        if (!before("stage " + stage_name(stage))) return false;
+        before("stage " + stage_name(stage));
     }
     for (size_t b = 0; b < p.buffers.size(); b++)  // the caller
         next.push_back({int(b), plan::touch(plan::Touch::OwnWrite, plan::anywhere)});
-    return before("the end");
+    before("the end");
 }
 
 void place_scratch(const PlanT &p, Instance &in) {
