@@ -22,11 +22,13 @@ const int registered = pthread_atfork(nullptr, nullptr, [] { generation.fetch_ad
 
 int null_handle(const char *operation) { return set_error(STRETTO_INVALID, "%s: the communicator is null", operation); }
 
-int forked(const char *operation, int rank) {
+// Is it a handle of this process? 0, or a status with the text set.
+int check_handle(const stretto_comm_t *comm, const char *operation) {
+    if (!comm) return null_handle(operation);
+    if (comm->fork_generation == fork_generation()) return STRETTO_OK;
     return set_error(STRETTO_FORKED,
-                     "%s: the communicator of rank %d belongs to the parent process; a forked "
-                     "child must make its own",
-                     operation, rank);
+                     "%s: the communicator of rank %d belongs to the parent process; a forked child must make its own",
+                     operation, comm->transport->rank());
 }
 
 // Describes a call that takes no data, so that ranks which disagree on what they call are told.
@@ -46,24 +48,13 @@ uint32_t fork_generation() {
     return generation.load(std::memory_order_relaxed);
 }
 
-CommUse::CommUse(stretto_comm_t *comm, const char *operation) {
-    if (!comm) {
-        status_ = null_handle(operation);
-        return;
-    }
-    if (comm->fork_generation != fork_generation()) {
-        status_ = forked(operation, comm->transport->rank());
-        return;
-    }
-    if (comm->busy.exchange(true, std::memory_order_acquire)) {
+CommUse::CommUse(stretto_comm_t *comm, const char *operation) : status_(check_handle(comm, operation)) {
+    if (status_) return;
+    if (!comm->busy.exchange(true, std::memory_order_acquire)) comm_ = comm;
+    else
         status_ = set_error(STRETTO_BUSY,
-                            "%s: the communicator of rank %d is inside another call; one thread "
-                            "may use a handle at a time",
+                            "%s: the communicator of rank %d is inside another call; one thread may use a handle at a time",
                             operation, comm->transport->rank());
-        return;
-    }
-    comm_ = comm;
-    status_ = STRETTO_OK;
 }
 
 CommUse::~CommUse() {
@@ -84,8 +75,6 @@ using namespace stretto::runtime;
 
 stretto_comm_t::stretto_comm_t(std::unique_ptr<Transport> t)
     : transport(std::move(t)), fork_generation(stretto::runtime::fork_generation()) {}
-
-stretto_comm_t::~stretto_comm_t() { executor_state.reset(); }
 
 extern "C" {
 
@@ -146,14 +135,7 @@ int stretto_barrier(stretto_comm_t *comm) {
 }
 
 void *stretto_malloc(stretto_comm_t *comm, size_t bytes, size_t align) {
-    if (!comm) {
-        null_handle("stretto_malloc");
-        return nullptr;
-    }
-    if (comm->fork_generation != fork_generation()) {
-        forked("stretto_malloc", comm->transport->rank());
-        return nullptr;
-    }
+    if (check_handle(comm, "stretto_malloc")) return nullptr;
     if (align & (align - 1)) {
         set_error(STRETTO_INVALID, "stretto_malloc: alignment %zu is no power of two", align);
         return nullptr;

@@ -10,7 +10,6 @@
 
 struct stretto_comm_t {
     explicit stretto_comm_t(std::unique_ptr<stretto::runtime::Transport> t);
-    ~stretto_comm_t();
 
     std::unique_ptr<stretto::runtime::Transport> transport;
     stretto_stats stats{};

@@ -14,7 +14,6 @@
 #include "collectives/base/cores.h"
 #include "collectives/base/error.h"
 #include "collectives/comm/comm.h"
-#include "collectives/comm/environment.h"
 #include "collectives/comm/meeting.h"
 #include "collectives/transport/shared_transport.h"
 
@@ -33,29 +32,29 @@ std::shared_ptr<WorldState> make_state(int ranks, uint32_t first_epoch) {
     return std::shared_ptr<WorldState>(state, free);
 }
 
-int make(const Meeting &meeting, stretto_comm_t **comm) {
+int make(const Launch &launch, const std::string &name, stretto_comm_t **comm) {
     // One rank has no peers: any memory is good, as among threads.
-    if (meeting.ranks == 1) return stretto_comm_threads(1, comm);
-    if (meeting.ranks > most_ranks) {
-        return set_error(STRETTO_INVALID, "%s: at most %d ranks are possible on a host", meeting.origin.c_str(),
+    if (launch.ranks == 1) return stretto_comm_threads(1, comm);
+    if (launch.ranks > most_ranks) {
+        return set_error(STRETTO_INVALID, "%s: at most %d ranks are possible on a host", launch.origin.c_str(),
                          most_ranks);
     }
     Settings settings;
     if (int status = read_settings(&settings)) return status;
     try {
         WorldParts parts;
-        if (int status = meet(meeting, settings, &parts)) return status;
+        if (int status = meet(launch, name, settings, &parts)) return status;
         Lines *lines = lines_of_all(*parts.state, parts.ranks);
         *comm = new stretto_comm_t(std::make_unique<SharedTransport>(std::make_shared<World>(std::move(parts)), lines));
     } catch (const std::bad_alloc &) {
-        return set_error(STRETTO_NO_MEMORY, "%s: no memory for a communicator", meeting.origin.c_str());
+        return set_error(STRETTO_NO_MEMORY, "%s: no memory for a communicator", launch.origin.c_str());
     }
     return STRETTO_OK;
 }
 
 // What a rank tells the others through the caller's all-gather.
 struct Card {
-    unsigned char token[16];
+    uint64_t token[2];
     uint64_t host;  // of the running system and its network namespace, in which abstract sockets live
     int32_t rank, ranks;
 };
@@ -74,22 +73,18 @@ int check_cards(const std::vector<Card> &cards) {
         const Card &c = cards[size_t(q)];
         if (c.ranks != int(cards.size())) {
             return set_error(STRETTO_INVALID,
-                             "stretto_comm_create: rank %d was told that there are %d ranks, this "
-                             "one that there "
-                             "are %d",
+                             "stretto_comm_create: rank %d was told that there are %d ranks, this one that there are %d",
                              q, int(c.ranks), int(cards.size()));
         }
         if (c.rank != q) {
             return set_error(STRETTO_INVALID,
-                             "stretto_comm_create: place %d of the all-gather is from rank %d; it "
-                             "must be in rank "
-                             "order, each rank once",
+                             "stretto_comm_create: place %d of the all-gather is from rank %d; it must be in rank order, "
+                             "each rank once",
                              q, int(c.rank));
         }
         if (c.host != cards[0].host) {
             return set_error(STRETTO_INVALID,
-                             "stretto_comm_create: ranks 0 and %d are on different hosts (or "
-                             "network namespaces); "
+                             "stretto_comm_create: ranks 0 and %d are on different hosts (or network namespaces); "
                              "use stretto_comm_from_mpi there",
                              q);
         }
@@ -143,12 +138,8 @@ extern "C" int stretto_comm_create(int rank, int ranks, stretto_allgather_fn all
         return set_error(STRETTO_SYSTEM, "stretto_comm_create: the caller's all-gather returned %d", code);
     }
     if (int status = check_cards(cards)) return status;
-    Meeting meeting;
-    meeting.rank = rank;
-    meeting.ranks = ranks;
-    meeting.name = socket_name(cards[0].token);
-    meeting.origin = "stretto_comm_create: rank " + std::to_string(rank) + " of " + std::to_string(ranks);
-    return make(meeting, comm);
+    const std::string origin = "stretto_comm_create: rank " + std::to_string(rank) + " of " + std::to_string(ranks);
+    return make({"", rank, ranks, origin, ""}, socket_name(cards[0].token), comm);
 }
 
 extern "C" int stretto_comm_from_env(stretto_comm_t **comm) {
@@ -159,13 +150,6 @@ extern "C" int stretto_comm_from_env(stretto_comm_t **comm) {
     static std::atomic<unsigned> made{0};
     std::string key = launch.launcher + "\n" + launch.job + "user " + std::to_string(geteuid()) + "\nnumber " +
                       std::to_string(made.fetch_add(1));
-    uint64_t halves[2] = {hash_bytes(key.data(), key.size(), 1), hash_bytes(key.data(), key.size(), 2)};
-    unsigned char token[16];
-    memcpy(token, halves, sizeof token);
-    Meeting meeting;
-    meeting.rank = launch.rank;
-    meeting.ranks = launch.ranks;
-    meeting.name = socket_name(token);
-    meeting.origin = launch.origin;
-    return make(meeting, comm);
+    const uint64_t token[2] = {hash_bytes(key.data(), key.size(), 1), hash_bytes(key.data(), key.size(), 2)};
+    return make(launch, socket_name(token), comm);
 }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -20,7 +21,7 @@
 #include "collectives/base/cores.h"
 #include "collectives/base/error.h"
 #include "collectives/comm/local_socket.h"
-#include "collectives/memory/window_map.h"
+#include "collectives/memory/window_memory.h"
 #include "collectives/transport/mismatch.h"
 
 #ifndef SYS_pidfd_open
@@ -57,11 +58,13 @@ struct Member {
 
 class Gathering {
 public:
-    Gathering(const Meeting &meeting, const Settings &settings)
-        : meeting_(meeting),
+    Gathering(const Launch &launch, const std::string &name, const Settings &settings)
+        : launch_(launch),
+          name_(name),
           settings_(settings),
           deadline_(seconds_now() + settings.timeout),
-          members_(size_t(meeting.ranks)) {}
+          members_(size_t(launch.ranks)),
+          memory_(std::make_shared<WindowMemory>(launch.rank, launch.ranks)) {}
     ~Gathering() {
         if (control_memory_) munmap(control_memory_, control_bytes());
     }
@@ -70,15 +73,14 @@ public:
 
     int run(WorldParts *world) {
         if (int status = prepare()) return explain(status);
-        if (int status = meeting_.rank == 0 ? host() : visit()) return explain(status);
+        if (int status = launch_.rank == 0 ? host() : visit()) return explain(status);
         auto state = static_cast<WorldState *>(std::exchange(control_memory_, nullptr));
         uint64_t bytes = control_bytes();
-        world->rank = meeting_.rank;
-        world->ranks = meeting_.ranks;
+        world->rank = launch_.rank;
+        world->ranks = launch_.ranks;
         world->settings = settings_;
         world->state = std::shared_ptr<WorldState>(state, [bytes](WorldState *s) { munmap(s, bytes); });
-        uint64_t stride = windows_.stride();
-        world->memory = std::make_shared<WindowMemory>(windows_.take(), stride, meeting_.rank, meeting_.ranks);
+        world->memory = memory_;
         for (Member &m : members_) {
             world->pids.push_back(m.hello.pid);
             world->processes.push_back(std::move(m.process));
@@ -90,24 +92,24 @@ private:
     // "torchrun: RANK=1, WORLD_SIZE=4: ranks 2, 3 did not come within 5 s"
     int explain(int status) {
         std::string text = last_error();
-        return set_error_text(status, meeting_.origin + ": " + text);
+        return set_error_text(status, launch_.origin + ": " + text);
     }
 
     // The world's state, and behind it the lines of its ranks.
-    uint64_t control_bytes() const { return WorldState::bytes(meeting_.ranks) + Lines::bytes(meeting_.ranks); }
+    uint64_t control_bytes() const { return WorldState::bytes(launch_.ranks) + Lines::bytes(launch_.ranks); }
 
-    Member &self() { return members_[size_t(meeting_.rank)]; }
+    Member &self() { return members_[size_t(launch_.rank)]; }
 
     int prepare() {
         Member &me = self();
         if (int status = make_memory_file("stretto-heap", &me.heap)) return status;
         me.process = Fd(int(syscall(SYS_pidfd_open, getpid(), 0)));
         if (!me.process.valid()) return set_system_error("pidfd_open, by which lost ranks are noticed (Linux 5.3)");
-        if (int status = windows_.reserve(meeting_.ranks, largest_stride)) return status;
-        me.hello.rank = meeting_.rank;
-        me.hello.ranks = meeting_.ranks;
+        if (int status = memory_->reserve(largest_stride)) return status;
+        me.hello.rank = launch_.rank;
+        me.hello.ranks = launch_.ranks;
         me.hello.pid = getpid();
-        me.hello.stride = windows_.stride();
+        me.hello.stride = memory_->stride();
         me.hello.cores = allowed_cores();
         me.arrived = true;
         return STRETTO_OK;
@@ -121,13 +123,13 @@ private:
     }
 
     int map_heaps(uint64_t stride) {
-        if (stride != windows_.stride()) {
-            if (int status = windows_.reserve(meeting_.ranks, stride)) return status;
-            if (windows_.stride() != stride) return set_error(STRETTO_NO_MEMORY, "no room for the heaps of all ranks");
+        if (stride != memory_->stride()) {
+            if (int status = memory_->reserve(stride)) return status;
+            if (memory_->stride() != stride) return set_error(STRETTO_NO_MEMORY, "no room for the heaps of all ranks");
         }
         if (int status = fix_size(self().heap, stride)) return status;
-        for (int q = 0; q < meeting_.ranks; q++) {
-            if (int status = windows_.map(q, members_[size_t(q)].heap)) return status;
+        for (int q = 0; q < launch_.ranks; q++) {
+            if (int status = memory_->map(q, members_[size_t(q)].heap)) return status;
         }
         return STRETTO_OK;
     }
@@ -147,7 +149,7 @@ private:
 
     int missing() {
         std::vector<int> ranks;
-        for (int q = 0; q < meeting_.ranks; q++) {
+        for (int q = 0; q < launch_.ranks; q++) {
             if (!members_[size_t(q)].arrived) ranks.push_back(q);
         }
         return set_error(STRETTO_TIMEOUT,
@@ -158,14 +160,14 @@ private:
 
     int gather() {
         Fd listener;
-        if (int status = listen_at(meeting_.name, &listener)) return status;
+        if (int status = listen_at(name_, &listener)) return status;
         std::vector<Fd> strangers;  // have connected, not yet said who they are
-        for (int arrived = 1; arrived < meeting_.ranks;) {
+        for (int arrived = 1; arrived < launch_.ranks;) {
             std::vector<pollfd> events{{listener.get(), POLLIN, 0}};
             for (Fd &s : strangers) events.push_back({s.get(), POLLIN, 0});
             size_t first_member = events.size();
             std::vector<int> who;
-            for (int q = 1; q < meeting_.ranks; q++) {
+            for (int q = 1; q < launch_.ranks; q++) {
                 if (!members_[size_t(q)].arrived) continue;
                 events.push_back({members_[size_t(q)].socket.get(), POLLIN, 0});
                 who.push_back(q);
@@ -202,13 +204,13 @@ private:
         if (receive_message(socket, &hello, sizeof hello, 2, &fds, deadline_) || hello.magic != protocol)
             return STRETTO_OK;
         int status = STRETTO_OK;
-        if (hello.ranks != meeting_.ranks) {
+        if (hello.ranks != launch_.ranks) {
             status = set_error(STRETTO_INVALID, "rank %d was told that there are %d ranks, rank 0 that there are %d",
-                               hello.rank, hello.ranks, meeting_.ranks);
-        } else if (hello.rank < 0 || hello.rank >= meeting_.ranks || members_[size_t(hello.rank)].arrived) {
+                               hello.rank, hello.ranks, launch_.ranks);
+        } else if (hello.rank < 0 || hello.rank >= launch_.ranks || members_[size_t(hello.rank)].arrived) {
             status = set_error(
                 STRETTO_INVALID, "two processes (%d and %d) say that they are rank %d", int(hello.pid),
-                hello.rank >= 0 && hello.rank < meeting_.ranks ? int(members_[size_t(hello.rank)].hello.pid) : 0,
+                hello.rank >= 0 && hello.rank < launch_.ranks ? int(members_[size_t(hello.rank)].hello.pid) : 0,
                 hello.rank);
         }
         if (status) {
@@ -228,7 +230,7 @@ private:
 
     int distribute() {
         Message plan;
-        plan.ranks = meeting_.ranks;
+        plan.ranks = launch_.ranks;
         plan.stride = largest_stride;
         plan.first_epoch = settings_.first_epoch;
         cpu_set_t all;
@@ -246,11 +248,11 @@ private:
         if (!take_pages(control_memory_, control_bytes())) return set_system_error("memory for the signal lines");
         auto *state = static_cast<WorldState *>(control_memory_);
         state->usable_cores = plan.usable_cores;
-        Lines::make(lines_of_all(*state, meeting_.ranks), meeting_.ranks, settings_.first_epoch);
+        Lines::make(lines_of_all(*state, launch_.ranks), launch_.ranks, settings_.first_epoch);
         if (int status = map_heaps(plan.stride)) return status;
 
         // One rank after the other: the kernel limits how many descriptors may be under way.
-        for (int q = 1; q < meeting_.ranks; q++) {
+        for (int q = 1; q < launch_.ranks; q++) {
             const Fd &socket = members_[size_t(q)].socket;
             if (int status = send_message(socket, &plan, sizeof plan, {control.get()})) return status;
             for (Member &m : members_) {
@@ -267,7 +269,7 @@ private:
             if (ready.status) return set_error(ready.status, "rank %d: %s", q, ready.text);
         }
         Message go;
-        for (int q = 1; q < meeting_.ranks; q++) {
+        for (int q = 1; q < launch_.ranks; q++) {
             if (int status = send_message(members_[size_t(q)].socket, &go, sizeof go, {})) return status;
         }
         return STRETTO_OK;
@@ -290,7 +292,7 @@ private:
 
     int visit() {
         Fd socket;
-        if (int status = connect_to(meeting_.name, deadline_, &socket)) {
+        if (int status = connect_to(name_, deadline_, &socket)) {
             if (status != STRETTO_TIMEOUT) return status;
             return set_error(status,
                              "rank 0 did not come within %g s (STRETTO_TIMEOUT); is each rank a "
@@ -325,27 +327,24 @@ private:
         return from_host(socket, &go, 0, nullptr);
     }
 
-    const Meeting &meeting_;
+    const Launch &launch_;
+    const std::string &name_;
     Settings settings_;
     const double deadline_;
     std::vector<Member> members_;
-    WindowMap windows_;
+    const std::shared_ptr<WindowMemory> memory_;
     void *control_memory_ = nullptr;
 };
 
 }  // namespace
 
-int meet(const Meeting &meeting, const Settings &settings, WorldParts *world) {
-    return Gathering(meeting, settings).run(world);
+int meet(const Launch &launch, const std::string &name, const Settings &settings, WorldParts *world) {
+    return Gathering(launch, name, settings).run(world);
 }
 
-std::string socket_name(const unsigned char token[16]) {
-    std::string name = "stretto-";
-    for (int i = 0; i < 16; i++) {
-        char digits[3];
-        snprintf(digits, sizeof digits, "%02x", token[i]);
-        name += digits;
-    }
+std::string socket_name(const uint64_t token[2]) {
+    char name[48];
+    snprintf(name, sizeof name, "stretto-%016" PRIx64 "%016" PRIx64, token[0], token[1]);
     return name;
 }
 

@@ -4,21 +4,17 @@
 #include <string>
 
 #include "collectives/base/settings.h"
+#include "collectives/comm/environment.h"
 #include "collectives/transport/lines.h"
 
 namespace stretto::runtime {
 
-struct Meeting {
-    int rank = 0, ranks = 1;
-    std::string name;    // of the socket: the same for all ranks and unguessable, or unique to the job
-    std::string origin;  // where rank and ranks come from, for texts: "torchrun: RANK=1, WORLD_SIZE=4"
-};
-
-// Waits for all ranks, settings.timeout seconds at most. On failure every rank that has come gets the same text. The
-// lines of all its ranks are behind the state.
-int meet(const Meeting &meeting, const Settings &settings, WorldParts *world);
+// At the socket of that name, the same for all ranks and unguessable, or unique to the job. Waits for all ranks,
+// settings.timeout seconds at most. On failure every rank that has come gets the same text. The lines of all its ranks are
+// behind the state.
+int meet(const Launch &launch, const std::string &name, const Settings &settings, WorldParts *world);
 
 // "stretto-" and 32 hexadecimal digits.
-std::string socket_name(const unsigned char token[16]);
+std::string socket_name(const uint64_t token[2]);
 
 }  // namespace stretto::runtime

@@ -48,25 +48,13 @@ bool Heap::release(uint64_t offset) {
     return true;
 }
 
-uint64_t Heap::size(uint64_t offset) const {
-    auto block = blocks_.find(offset);
-    return block == blocks_.end() ? 0 : block->second;
-}
-
-bool Heap::contains(uint64_t offset) const {
-    auto block = blocks_.upper_bound(offset);
-    if (block == blocks_.begin()) return false;
-    --block;
-    return offset - block->first < block->second;
-}
-
 void Heap::add_free(uint64_t offset, uint64_t bytes) {
     if (!bytes) return;
     free_[offset] = bytes;
     by_size_.insert({bytes, offset});
 }
 
-void Heap::remove_free(std::map<uint64_t, uint64_t>::iterator range) {
+void Heap::remove_free(Blocks::iterator range) {
     by_size_.erase({range->second, range->first});
     free_.erase(range);
 }

@@ -2,11 +2,26 @@
 // stray store of a peer cannot break it. Not thread-safe; touches no memory of the range.
 #pragma once
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 namespace stretto::runtime {
+
+// By offset or address: their bytes.
+struct Blocks : std::map<uint64_t, uint64_t> {
+    // Of the block that begins there, 0 if none does.
+    uint64_t bytes_at(uint64_t begin) const {
+        auto block = find(begin);
+        return block == end() ? 0 : block->second;
+    }
+    // Is that inside a block?
+    bool contain(uint64_t at) const {
+        auto block = upper_bound(at);
+        return block != begin() && at - std::prev(block)->first < std::prev(block)->second;
+    }
+};
 
 class Heap {
 public:
@@ -18,17 +33,15 @@ public:
     uint64_t allocate(uint64_t bytes, uint64_t align);
     // False if no block begins there.
     bool release(uint64_t offset);
-    // Of the block that begins at the offset, 0 if none does.
-    uint64_t size(uint64_t offset) const;
-    // Is the offset inside a block?
-    bool contains(uint64_t offset) const;
+    uint64_t size(uint64_t offset) const { return blocks_.bytes_at(offset); }
+    bool contains(uint64_t offset) const { return blocks_.contain(offset); }
     uint64_t used() const { return used_; }
 
 private:
     void add_free(uint64_t offset, uint64_t bytes);
-    void remove_free(std::map<uint64_t, uint64_t>::iterator);
+    void remove_free(Blocks::iterator);
 
-    std::map<uint64_t, uint64_t> blocks_, free_;       // offset, bytes
+    Blocks blocks_, free_;
     std::set<std::pair<uint64_t, uint64_t>> by_size_;  // bytes, offset of every free range
     uint64_t used_ = 0;
 };

@@ -1,12 +1,13 @@
 // Where stretto_malloc's memory comes from, and how a rank finds its peers'.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <mutex>
 
 #include "collectives/memory/heap.h"
 
 namespace stretto::runtime {
+
+constexpr uint64_t huge_page = 2 << 20;
 
 // All functions may be called by several threads at once.
 class Memory {
@@ -36,43 +37,10 @@ public:
 
 private:
     mutable std::mutex mutex_;
-    std::map<uintptr_t, uint64_t> blocks_;
+    Blocks blocks_;  // by address
 };
 
-// For ranks that are processes: one sparse memfd a rank, each mapped by all of them, peers at equal distances.
-class WindowMemory final : public Memory {
-public:
-    // Takes over the mapping of ranks * stride bytes at base, in which every rank's memory is mapped already.
-    WindowMemory(char *base, uint64_t stride, int rank, int ranks);
-    ~WindowMemory() override;
-    void *allocate(uint64_t bytes, uint64_t align) override;
-    void release(void *) override;
-    uint64_t size(const void *) const override;
-    bool owns(const void *) const override;
-    bool reachable(const void *data, uint64_t bytes) const override {
-        uint64_t begin = uint64_t(static_cast<const char *>(data) - own_);
-        return begin < stride_ && bytes <= stride_ - begin;
-    }
-    char *window(int peer) const override { return base_ + uint64_t(peer) * stride_; }
-
-private:
-    bool populate(uint64_t end);
-    void make_huge(uint64_t begin, uint64_t end);
-
-    char *const base_;
-    const uint64_t stride_;
-    const int ranks_;
-    char *const own_;
-    mutable std::mutex mutex_;
-    Heap heap_;
-    uint64_t populated_ = 0;  // pages below have memory behind them
-};
-
-// Puts memory behind the pages of a mapping, so that a page that is not to be had is an error here and no SIGBUS later. False,
-// with errno, when the kernel has none. Contents stay.
-bool take_pages(void *begin, uint64_t bytes);
-
-// MemAvailable of /proc/meminfo in bytes; UINT64_MAX if it cannot be read.
-uint64_t available_memory();
+// Says that stretto_malloc has no such memory, and is null.
+void *no_memory(uint64_t bytes, const std::string &why);
 
 }  // namespace stretto::runtime

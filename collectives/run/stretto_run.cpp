@@ -8,13 +8,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
+
+#include "collectives/base/clock.h"
+
+using stretto::runtime::seconds_now;
 
 namespace {
 
@@ -84,24 +88,14 @@ Options parse(int argc, char **argv) {
     return o;
 }
 
-double now() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
-}
-
 std::string random_job() {
-    unsigned char bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) {
+    uint64_t words[2];
+    if (getrandom(words, sizeof words, 0) != ssize_t(sizeof words)) {
         perror("stretto_run: getrandom");
         exit(cannot_start);
     }
-    std::string text;
-    for (unsigned char b : bytes) {
-        char digits[3];
-        snprintf(digits, sizeof digits, "%02x", b);
-        text += digits;
-    }
+    char text[40];
+    snprintf(text, sizeof text, "%016" PRIx64 "%016" PRIx64, words[0], words[1]);
     return text;
 }
 
@@ -153,13 +147,13 @@ private:
     }
 
     void wait_for_event() {
-        double left = deadline_ ? deadline_ - now() : 3600;
+        double left = deadline_ ? deadline_ - seconds_now() : 3600;
         if (left < 0) left = 0;
         timespec t{time_t(left), long((left - double(time_t(left))) * 1e9)};
         int signal = sigtimedwait(&watched_, nullptr, &t);
         if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
             end_all(signal);
-            if (!deadline_) deadline_ = now() + grace;
+            if (!deadline_) deadline_ = seconds_now() + grace;
         }
     }
 
@@ -178,15 +172,15 @@ private:
     void note(int status) {
         if (status == 0) return;
         if (status_ == 0) status_ = status;
-        if (!deadline_) deadline_ = now() + grace;
+        if (!deadline_) deadline_ = seconds_now() + grace;
     }
 
     void end_if_late() {
-        if (!alive_ || !deadline_ || now() < deadline_) return;
+        if (!alive_ || !deadline_ || seconds_now() < deadline_) return;
         end_all(terminated_ ? SIGKILL : SIGTERM);
         if (!terminated_) end_all(SIGCONT);  // a stopped process sees no SIGTERM
         terminated_ = true;
-        deadline_ = now() + last_grace;
+        deadline_ = seconds_now() + last_grace;
     }
 
     void end_all(int signal) {
