@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "collectives/execute/geometry.h"
 #include "collectives/transport/transport.h"
 
 namespace stretto::runtime {
@@ -23,8 +24,7 @@ public:
     uint8_t *reserve(uint64_t bytes) {
         if (bytes <= bytes_ || !bytes) return data_;
         release_old();
-        void *grown =
-            transport_ ? transport_->allocate(bytes) : std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+        void *grown = transport_ ? transport_->allocate(bytes) : std::aligned_alloc(64, round_up(bytes));
         if (!grown) return nullptr;
         old_ = data_;
         data_ = static_cast<uint8_t *>(grown);

@@ -58,7 +58,7 @@ private:
         if (int status = scalars(x, argv)) return status;
         if (int status = check_requires(x, argv)) return status;
         if (int status = stages(x)) return status;
-        copy_out(x, argv);
+        copy(x, argv, Out);
         return STRETTO_OK;
     }
 
@@ -71,8 +71,7 @@ private:
     Shape shape_;
     // Where empty buffers are: Halide takes a null pointer for a question about bounds, and computes nothing.
     alignas(64) uint8_t nothing_[64] = {};
-    std::vector<int> copies_;  // buffers that this call copies to where peers reach them
-    std::vector<uint64_t> copy_offsets_;
+    std::vector<std::pair<int, uint64_t>> copies_;  // buffers that this call copies to where peers reach them, and where to
 
     // Nothing has been stored: where every rank refuses, whatever for, the communicator stays in use.
     int refuse(const Refusal &refusal, const std::string &name) {
@@ -145,16 +144,13 @@ private:
             if (!base) base = nothing_;
             if (argument < 0 || !buffer_.published || is_reachable(in, b, argument, base)) continue;
             if (heap_required()) refuse_copy(x, argument);
-            copies_.push_back(b);
-            copy_offsets_.resize(copies_.size());
-            copy_offsets_[copies_.size() - 1] = copied;
-            copied += (buffer_.own.bytes() + 63) / 64 * 64;
+            copies_.push_back({b, copied});
+            copied += round_up(buffer_.own.bytes());
         }
         if (!copies_.empty()) {
             uint8_t *memory = reserve(bounced_, copied, "copies of arguments that are not in the heap of stretto_malloc");
-            for (size_t i = 0; i < copies_.size(); i++)
-                in.base(in.rank, copies_[i]) = memory + copy_offsets_[i];
-            copy_in(x, argv);
+            for (auto &[b, offset] : copies_) in.base(in.rank, b) = memory + offset;
+            copy(x, argv, In);
         }
         if (in.carried_bytes) {
             uint8_t *operands = static_cast<uint8_t *>(t_.carry(in.rank, in.carried_bytes));
@@ -182,25 +178,19 @@ private:
                       " and would have to be copied, which STRETTO_REQUIRE_HEAP=1 forbids");
     }
 
-    void copy_in(Execution &x, void **argv) {
-        for (int b : copies_) {
-            int argument = x.program.plan.buffers[size_t(b)]->argument;
-            if (x.program.plan.arguments[size_t(argument)]->access == plan::Access::Output) continue;
-            const Geometry &from = x.instance.arguments[size_t(argument)],
-                           &to = x.instance.buffers[size_t(b)].own;
-            copy_box(x.instance.base(x.instance.rank, b), to, buffer(argv, argument)->host, from, to.box());
-            comm_.stats.bytes_bounced += to.bytes();
-        }
-    }
-
-    void copy_out(Execution &x, void **argv) {
-        for (int b : copies_) {
-            int argument = x.program.plan.buffers[size_t(b)]->argument;
-            if (x.program.plan.arguments[size_t(argument)]->access == plan::Access::Input) continue;
-            const Geometry &to = x.instance.arguments[size_t(argument)],
-                           &from = x.instance.buffers[size_t(b)].own;
-            copy_box(buffer(argv, argument)->host, to, x.instance.base(x.instance.rank, b), from, to.box());
-            comm_.stats.bytes_bounced += to.bytes();
+    enum Direction { In,
+                     Out };
+    // Between the arguments and their copies: in what is read, before the call; out what is written, after it.
+    void copy(Execution &x, void **argv, Direction direction) {
+        for (auto &[b, offset] : copies_) {
+            const int argument = x.program.plan.buffers[size_t(b)]->argument;
+            const plan::Access access = x.program.plan.arguments[size_t(argument)]->access;
+            if (access == (direction == In ? plan::Access::Output : plan::Access::Input)) continue;
+            const Geometry &theirs = x.instance.arguments[size_t(argument)], &own = x.instance.buffers[size_t(b)].own;
+            uint8_t *host = buffer(argv, argument)->host, *base = x.instance.base(x.instance.rank, b);
+            if (direction == In) copy_box(base, own, host, theirs, own.box());
+            else copy_box(host, theirs, base, own, theirs.box());
+            comm_.stats.bytes_bounced += own.bytes();
         }
     }
 

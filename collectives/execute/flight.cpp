@@ -58,14 +58,11 @@ int Flight::test() {
 
 uint8_t *Flight::take(uint64_t bytes) {
     if (used_ == pieces_.size()) pieces_.emplace_back();
-    Piece &piece = pieces_[used_++];
-    if (piece.bytes < bytes) {
-        piece.bytes = 0;
-        piece.data.reset(static_cast<uint8_t *>(aligned_alloc(64, (bytes + 63) / 64 * 64)));
-        if (!piece.data) throw std::bad_alloc();
-        piece.bytes = bytes;
-    }
-    return piece.data.get();
+    Arena &piece = pieces_[used_++];
+    uint8_t *data = piece.reserve(bytes);
+    if (!data && bytes) throw std::bad_alloc();
+    piece.release_old();
+    return data;
 }
 
 }  // namespace stretto::runtime

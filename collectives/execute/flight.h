@@ -1,11 +1,11 @@
 // Messages on their way. A communicator keeps its flights: their memory is used again by the next call, and after a failure
 // it outlives the requests that were never done.
 #pragma once
-#include <cstdlib>
-#include <memory>
+#include <deque>
 #include <vector>
 
 #include "collectives/comm/comm.h"
+#include "collectives/execute/arena.h"
 #include "collectives/execute/geometry.h"
 
 namespace stretto::runtime {
@@ -49,18 +49,11 @@ private:
         Box region;
         const uint8_t *data;
     };
-    struct Free {
-        void operator()(uint8_t *data) const { std::free(data); }
-    };
-    struct Piece {
-        std::unique_ptr<uint8_t, Free> data;  // aligned to cache lines, as a kernel loads from it
-        uint64_t bytes = 0;
-    };
 
     stretto_comm_t *comm_ = nullptr;
     std::vector<Request> requests_;
     std::vector<Unpack> unpack_;
-    std::vector<Piece> pieces_;
+    std::deque<Arena> pieces_;  // aligned to cache lines, as a kernel loads from them
     size_t used_ = 0;
 
     uint8_t *take(uint64_t bytes);

@@ -124,13 +124,10 @@ private:
         ranges(s, extents, to);
         for (auto &a : s.accesses) {
             if (a->how == How::Read) continue;
-            auto &store = to.stores.emplace_back();
-            store.buffer = a->buffer;
+            auto &store = add_store(a->buffer, in.rank, to.stores);
             store.all = a->from == From::Each && in.ranks > 1;
             to.sends_results |= store.all;
             auto &b = *p.buffers[size_t(a->buffer)];
-            store.view.set_type(b.type);
-            store.view.set_strides(in.buffers[size_t(a->buffer)].own);
             for (size_t d = 0; d < b.extents.size(); d++) {
                 if (value(b.extents[d]) == extents[d]) continue;
                 throw Refusal("stage " + stage_name(s) + ": " + b.name + " has extent " +
@@ -142,12 +139,17 @@ private:
         for (auto &d : kernels.direct)
             if (d->ranks == in.ranks) direct = d.get();
         const bool sums = !direct && !kernels.sums.empty();
-        to.streamed = to.sends_results && to.regions[size_t(in.rank)].elements() >= streamed_elements;
+        const int64_t elements = to.regions[size_t(in.rank)].elements();
+        to.streamed = to.sends_results && elements >= streamed_elements;
         const bool to_peers = !in.messages && direct && direct->to_peers && to.sends_results && !to.streamed;
         cut(s, sums, to_peers, to);
         operands(s, to);
-        if (to_peers) store_to_peers(to);
-        count_bytes(to);
+        for (auto &store : to.stores)
+            for (int i = 1; to_peers && store.all && i < in.ranks; i++)
+                add_store(store.buffer, (in.rank + i) % in.ranks, to.peer_stores);
+        const auto near_peers = std::count(in.near.begin(), in.near.end(), true) - 1;
+        for (auto &store : to.stores)
+            if (store.all) to.bytes_stored += uint64_t(elements * in.buffers[size_t(store.buffer)].own.element * near_peers);
         if (direct) {
             kernel(s, to_peers ? *direct->to_peers : *direct->kernel, to, to.main, -1);
             return;
@@ -189,16 +191,13 @@ private:
         }
     }
 
-    void store_to_peers(StageInstance &to) {
-        for (auto &store : to.stores) {
-            for (int i = 1; store.all && i < in.ranks; i++) {
-                auto &peer = to.peer_stores.emplace_back();
-                peer.buffer = store.buffer;
-                peer.rank = (in.rank + i) % in.ranks;
-                peer.view.set_type(p.buffers[size_t(store.buffer)]->type);
-                peer.view.set_strides(in.buffers[size_t(store.buffer)].own);
-            }
-        }
+    StoreInstance &add_store(int buffer, int rank, std::deque<StoreInstance> &list) {
+        auto &store = list.emplace_back();
+        store.buffer = buffer;
+        store.rank = rank;
+        store.view.set_type(p.buffers[size_t(buffer)]->type);
+        store.view.set_strides(in.buffers[size_t(buffer)].own);
+        return store;
     }
 
     void cut(const StageT &s, bool sums, bool to_peers, StageInstance &to) {
@@ -308,15 +307,6 @@ private:
                 made.calls[size_t(r)].argv.push_back(&made.chunk.buffer);
             }
         }
-    }
-
-    void count_bytes(StageInstance &to) {
-        const auto peers = uint64_t(std::count(in.near.begin(), in.near.end(), true) - 1);
-        for (auto &t : to.stores)
-            if (t.all)
-                to.bytes_stored += uint64_t(to.regions[size_t(in.rank)].elements() *
-                                            in.buffers[size_t(t.buffer)].own.element) *
-                                   peers;
     }
 };
 

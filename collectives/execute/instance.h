@@ -36,16 +36,11 @@ struct SumInstance {
     std::vector<KernelCall> calls;
 };
 
+// A store to a buffer of one rank, this one or a peer.
 struct StoreInstance {
     View view;
-    int buffer = 0;
-    bool all = false;
-};
-
-// A store of the same to another rank's buffer.
-struct PeerStoreInstance {
-    View view;
     int buffer = 0, rank = 0;
+    bool all = false;  // every rank gets it
 };
 
 // What ranks that exchange messages send before a stage can load it. Chunked: of each chunk the receiver computes, that
@@ -73,7 +68,7 @@ struct StageInstance {
     std::vector<Chunks> chunks;        // by rank: its region, cut
     std::deque<SumInstance> sums;
     std::deque<StoreInstance> stores;
-    std::deque<PeerStoreInstance> peer_stores;  // of a kernel that stores to peers itself
+    std::deque<StoreInstance> peer_stores;  // of a kernel that stores to peers itself
     KernelCall main;
     std::vector<Transfer> transfers;      // on messages
     std::vector<StageInstance *> riders;  // block sums that follow it chunk by chunk
@@ -123,8 +118,8 @@ struct Instance {
     std::vector<void *> scalar_argv;
     int first = 0, first_of_others = 0;  // the `first` argument of peer sums: 1 for rank 0, and 0
     Descriptor descriptor;
-    std::unique_ptr<CallNames> names;  // of the descriptor
-    std::vector<uint64_t> hashed;      // what the descriptor's hash is of: plan, mode, sizes, then scalars
+    CallNames names;               // of the descriptor
+    std::vector<uint64_t> hashed;  // what the descriptor's hash is of: plan, mode, sizes, then scalars
 
     // Loads of which only the address changes from call to call.
     struct Slot {

@@ -4,7 +4,6 @@
 #include "collectives/base/error.h"
 #include "collectives/base/tuning.h"
 #include "collectives/execute/instance.h"
-#include "collectives/execute/scratch.h"
 #include "collectives/plan/touch.h"
 
 namespace stretto::runtime {
@@ -27,6 +26,42 @@ bool in_two_phases(const PlanT &p, const Instance &in, const StageT &one_shot) {
     for (size_t i = 0; i + 1 < p.items.size(); i++) read_later |= p.items[i].kind() == ItemKind::Sync;
     return bytes > one_shot_bytes(read_later);
 }
+
+// What is never needed at the same time shares memory.
+class Scratch {
+public:
+    // Needed from stage `first` to stage `last`, both included. *offset is set by place().
+    void need(uint64_t bytes, int first, int last, uint64_t *offset) {
+        needs_.push_back({round_up(bytes), first, last, offset});
+    }
+
+    // Finds offsets, multiples of 64, and returns how many bytes that takes.
+    uint64_t place() {
+        uint64_t end = 0;
+        for (size_t i = 0; i < needs_.size(); i++) {
+            Need &n = needs_[i];
+            std::vector<const Need *> others;  // placed, and needed at the same time
+            for (size_t j = 0; j < i; j++)
+                if (needs_[j].first <= n.last && n.first <= needs_[j].last) others.push_back(&needs_[j]);
+            std::sort(others.begin(), others.end(), [](auto *a, auto *b) { return *a->offset < *b->offset; });
+            *n.offset = 0;
+            for (auto *o : others) {
+                if (*n.offset + n.bytes <= *o->offset) break;
+                *n.offset = std::max(*n.offset, *o->offset + o->bytes);
+            }
+            end = std::max(end, *n.offset + n.bytes);
+        }
+        return end;
+    }
+
+private:
+    struct Need {
+        uint64_t bytes;
+        int first, last;
+        uint64_t *offset;
+    };
+    std::vector<Need> needs_;
+};
 
 }  // namespace
 

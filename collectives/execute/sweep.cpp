@@ -73,12 +73,9 @@ int compute(Execution &x, StageInstance &stage, const Box &region) {
         for (auto &kernel : sum.calls)
             if (int status = call(x, stage, kernel)) return status;
     }
-    for (auto &store : stage.stores) {
-        const Geometry &g = in.buffers[size_t(store.buffer)].own;
-        store.view.crop(g, region, in.base(in.rank, store.buffer));
-    }
-    for (auto &store : stage.peer_stores)
-        store.view.crop(in.buffers[size_t(store.buffer)].own, region, in.base(store.rank, store.buffer));
+    for (auto *stores : {&stage.stores, &stage.peer_stores})
+        for (auto &store : *stores)
+            store.view.crop(in.buffers[size_t(store.buffer)].own, region, in.base(store.rank, store.buffer));
     if (int status = call(x, stage, stage.main)) return status;
     for (auto *rider : stage.riders) {
         // The last block that begins at the chunk's first row or before.

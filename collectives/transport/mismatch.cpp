@@ -21,26 +21,6 @@ std::string hexadecimal(uint64_t value) {
     return text;
 }
 
-// A scalar is a bit pattern without a type here: small integers and ordinary floats are recognised, bits always shown.
-std::string scalar(uint64_t bits) {
-    std::string text = hexadecimal(bits);
-    double as_double;
-    memcpy(&as_double, &bits, 8);
-    char readable[64] = "";
-    double magnitude = as_double < 0 ? -as_double : as_double;
-    if (int64_t(bits) > -(int64_t(1) << 24) && int64_t(bits) < (int64_t(1) << 24)) {
-        snprintf(readable, sizeof readable, " (%" PRId64 ")", int64_t(bits));
-    } else if (magnitude > 1e-30 && magnitude < 1e30) {
-        snprintf(readable, sizeof readable, " (%.17g)", as_double);
-    } else if (bits >> 32 == 0) {
-        float as_float;
-        uint32_t low = uint32_t(bits);
-        memcpy(&as_float, &low, 4);
-        snprintf(readable, sizeof readable, " (%.9g)", double(as_float));
-    }
-    return text + readable;
-}
-
 std::string mxcsr(uint32_t value) {
     std::string text = hexadecimal(value);
     if (value & 0x8000) text += " (flush to zero)";
@@ -60,11 +40,8 @@ std::string compare(const std::vector<const Descriptor *> &ranks, const Value &v
         groups[g].second.push_back(r);
     }
     if (groups.size() == 1) return "";
-    for (size_t i = 1; i < groups.size(); i++) {  // few: a stable insertion sort
-        for (size_t j = i; j > 0 && groups[j].second.size() < groups[j - 1].second.size(); j--) {
-            std::swap(groups[j], groups[j - 1]);
-        }
-    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](auto &a, auto &b) { return a.second.size() < b.second.size(); });
     std::string result;
     for (auto &[text, members] : groups) {
         if (!result.empty()) result += ", ";
@@ -123,20 +100,18 @@ std::string mismatch_text(const std::vector<const Descriptor *> &ranks, const Ca
     }
     for (int i = 0; i < ranks[0]->size_count && i < 8; i++) {
         if (differ([i](const Descriptor &d) { return number(int64_t(d.sizes[i])); })) {
-            return "ranks differ in size " + (names ? names->size(i) : std::to_string(i)) + in + found;
+            return "ranks differ in size " + names->sizes[size_t(i)] + in + found;
         }
     }
     if (differ([](const Descriptor &d) { return number(d.scalar_count); })) {
         return "ranks differ in the number of scalars" + in + found;
     }
     for (int i = 0; i < ranks[0]->scalar_count && i < 16; i++) {
-        auto text = [i, names](const Descriptor &d) {
-            return names ? names->value(i, d.scalars[i]) : scalar(d.scalars[i]);
-        };
+        auto text = [i, names](const Descriptor &d) { return names->value(i, d.scalars[i]); };
         // Bits are compared: values of one text, as NaNs, differ in those.
         if (differ([i](const Descriptor &d) { return hexadecimal(d.scalars[i]); })) {
             if (std::string values = compare(ranks, text); !values.empty()) found = values;
-            return "ranks differ in scalar " + (names ? names->scalar(i) : std::to_string(i)) + in + found;
+            return "ranks differ in scalar " + names->scalars[size_t(i)] + in + found;
         }
     }
     if (differ([](const Descriptor &d) { return mxcsr(d.mxcsr); })) {

@@ -10,7 +10,7 @@ namespace stretto::runtime {
 // One descriptor a rank, in rank order, not all with the same hash. Names the first field that
 // differs and, for each value, the ranks that have it:
 //     ranks differ in size n of adam: rank 1 has 409598, ranks 0, 2-3 have 409600
-// names: this rank's, or null, and fields are numbered. Every rank builds the same text.
+// names: this rank's; those that call one program have the same. Every rank builds the same text.
 std::string mismatch_text(const std::vector<const Descriptor *> &ranks, const CallNames *names);
 
 // "call 3 (adam)", "call 3 (adam), barrier 1": where in a call a rank is.

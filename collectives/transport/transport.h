@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,13 +11,9 @@
 namespace stretto::runtime {
 
 // What a program calls its sizes and scalar arguments: for texts.
-class CallNames {
-public:
-    virtual ~CallNames() = default;
-    virtual std::string size(int i) const = 0;
-    virtual std::string scalar(int i) const = 0;
-    // The value of scalar i that has this bit pattern.
-    virtual std::string value(int i, uint64_t bits) const = 0;
+struct CallNames {
+    std::vector<std::string> sizes, scalars;
+    std::function<std::string(int i, uint64_t bits)> value;  // of scalar i, which has this bit pattern
 };
 
 // What this rank is about to do. Ranks compare `hash` (of everything below and the program's sizes and scalars); only on a
@@ -30,7 +27,7 @@ struct Descriptor {
     uint32_t sequence = 0;             // calls made on this communicator before this one
     uint32_t mxcsr = 0;                // flush-to-zero and rounding bits
     char name[64] = {};                // of the program
-    const CallNames *names = nullptr;  // of use to its own rank only; not compared; null: they have none
+    const CallNames *names = nullptr;  // of use to its own rank only; not compared; null: no sizes or scalars
     int32_t refused = 0;               // a status: this rank refuses the call, and says why
     const char *refusal = nullptr;     // the text; its own rank's pointer
 };

@@ -45,18 +45,16 @@ TEST_CASE("mismatch: golden texts") {
               "ranks differ in the number of sizes of adam: rank 1 has 1, ranks 0, 2, 3 have 2");
         CHECK(text_when(
                   1, [](Descriptor &d) { d.sizes[0] = 4094; }, kind) ==
-              "ranks differ in size 0 of adam: rank 1 has 4094, ranks 0, 2, 3 have 4096");
+              "ranks differ in size n of adam: rank 1 has 4094, ranks 0, 2, 3 have 4096");
         CHECK(text_when(
                   3, [](Descriptor &d) { d.sizes[1] = 0; }, kind) ==
-              "ranks differ in size 1 of adam: rank 3 has 0, ranks 0-2 have 17");
+              "ranks differ in size m of adam: rank 3 has 0, ranks 0-2 have 17");
         CHECK(text_when(
                   3, [](Descriptor &d) { d.scalars[0] = 4; }, kind) ==
-              "ranks differ in scalar 0 of adam: rank 3 has 0x4 (4), ranks 0-2 have 0x3 (3)");
+              "ranks differ in scalar t of adam: rank 3 has 4, ranks 0-2 have 3");
         CHECK(text_when(
                   3, [](Descriptor &d) { d.scalars[1] = 0x3fc999999999999a; }, kind) ==
-              "ranks differ in scalar 1 of adam: rank 3 has 0x3fc999999999999a "
-              "(0.20000000000000001), "
-              "ranks 0-2 have 0x3fb999999999999a (0.10000000000000001)");
+              "ranks differ in scalar lr of adam: rank 3 has 4596373779694328218, ranks 0-2 have 4591870180066957722");
         CHECK(text_when(
                   0, [](Descriptor &d) { d.mxcsr = 0x9fc0; }, kind) ==
               "ranks differ in the floating-point mode (MXCSR) of adam: rank 0 has 0x9fc0 (flush "

@@ -43,7 +43,7 @@ TEST_CASE("mpi: communicators of some ranks, in another order") {
 
 TEST_CASE("mpi: ranks that disagree") {
     std::string text =
-        "STRETTO_MISMATCH ranks differ in size 0 of adam: rank 1 has 5, ranks 0, 2 have 4";
+        "STRETTO_MISMATCH ranks differ in size n of adam: rank 1 has 5, ranks 0, 2 have 4";
     CHECK(launch(3, "disagree") == from_all(3, {text, "again: " + text}));
 }
 

@@ -33,6 +33,8 @@ Descriptor call(uint64_t size) {
     Descriptor d;
     strcpy(d.name, "adam");
     d.sequence = 3;
+    static const stretto::runtime::CallNames names{{"n"}, {}, {}};
+    d.names = &names;
     d.size_count = 1;
     d.sizes[0] = size;
     d.hash = size;

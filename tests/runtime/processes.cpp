@@ -61,7 +61,7 @@ TEST_CASE("processes: a communicator in another order on the same heap, with 200
 TEST_CASE("processes: ranks that disagree (nccl#1417)") {
     Child job(run_ranks(3, {"disagree"}));
     std::string text =
-        ": STRETTO_MISMATCH ranks differ in size 0 of sweep: rank 1 has 409598, ranks 0, 2 have "
+        ": STRETTO_MISMATCH ranks differ in size n of sweep: rank 1 has 409598, ranks 0, 2 have "
         "409600";
     CHECK(sorted(job.lines()) ==
           std::vector<std::string>{"rank 0" + text, "rank 1" + text, "rank 2" + text});

@@ -248,6 +248,8 @@ int two_communicators(stretto_comm_t *c, int) {
 
 int disagree(stretto_comm_t *c, int) {
     Descriptor d = call(4);
+    const stretto::runtime::CallNames names{{"n"}, {}, {}};
+    d.names = &names;
     d.size_count = 1;
     d.sizes[0] = rank == 1 ? 409598 : 409600;
     d.hash = d.sizes[0];

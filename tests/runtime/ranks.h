@@ -100,6 +100,8 @@ inline Descriptor describe(uint32_t sequence = 0) {
     d.scalars[0] = 3;
     d.scalars[1] = 0x3fb999999999999a;  // 0.1
     d.mxcsr = 0x1f80;
+    static const runtime::CallNames names{{"n", "m"}, {"t", "lr"}, [](int, uint64_t bits) { return std::to_string(bits); }};
+    d.names = &names;
     return d;
 }
 
