@@ -67,7 +67,7 @@ class LoopNest {
     // Is it computed under another name, and goes to every rank from here?
     static bool gathers(const Stage &s, const Binding &b) {
         for (auto &a : s.accesses)
-            if (a.written == b.node && a.from == plan::From::Each) return is_move(b);
+            if (a.written == b.node && a.stores_to_ranks()) return is_move(b);
         return false;
     }
     // The value that is stored, by the name it was computed under: a gather has none of its own.
@@ -78,19 +78,19 @@ class LoopNest {
         return l.graph.at(s.accesses[size_t(accessed(as_access(b.value)))].read).name;
     }
 
-    // With the block sums that ride in it.
-    void stage(const Stage &s, const std::vector<const Stage *> &riders, const char *comment) {
+    // One stage and the block sums that ride in it.
+    void stage(const std::vector<const Stage *> &together, const char *comment) {
+        const Stage &s = *together[0];
         std::string names, indent;
-        for (NodeId id : s.nodes) names += (names.empty() ? "" : ", ") + l.graph.at(id).name;
-        for (auto *rider : riders) names += ", " + l.graph.at(rider->nodes[0]).name;
+        for (auto *part : together)
+            for (NodeId id : part->nodes) names += (names.empty() ? "" : ", ") + l.graph.at(id).name;
         out << "# stage " << stages++ << ": " << (names.empty() ? "copies" : names) << "\n";
         for (int d = 0; d < s.outputs; d++) {
             out << indent << "for " << s.loops[size_t(d)].name << " in " << range(s.loops[size_t(d)])
                 << (d == 0 ? comment : "") << ":\n";
             indent += "    ";
         }
-        body(s, indent);
-        for (auto *rider : riders) body(*rider, indent);
+        for (auto *part : together) body(*part, indent);
     }
     void body(const Stage &s, const std::string &indent) {
         NodeId last = -1;
@@ -101,7 +101,7 @@ class LoopNest {
         for (auto &stored : s.body.stored) {
             const StageAccess &a = s.accesses[size_t(stored.access)];
             out << indent << "store " << stored_name(s, stored) << " to " << l.buffers[size_t(a.buffer)].name
-                << (a.from == plan::From::Each ? " of every rank" : "") << (a.read >= 0 ? ", in place" : "") << "\n";
+                << (a.stores_to_ranks() ? " of every rank" : "") << (a.read >= 0 ? ", in place" : "") << "\n";
         }
     }
 
@@ -116,17 +116,11 @@ public:
         for (size_t i = 0; i < l.items.size(); i++) {
             const Item &item = l.items[i];
             if (auto *s = std::get_if<Stage>(&item); s && !s->rides) {
-                std::vector<const Stage *> riders;
-                for (size_t k = i + 1; k < l.items.size(); k++) {
-                    auto *rider = std::get_if<Stage>(&l.items[k]);
-                    if (!rider || !rider->rides) break;
-                    riders.push_back(rider);
-                }
                 bool cut = !s->loops.empty() && s->loops[0].range == plan::Range::AnySlice;
-                stage(*s, riders, cut ? "  # of one dimension this rank's slice" : "");
+                stage(with_riders(l.items, i), cut ? "  # of one dimension this rank's slice" : "");
             }
             if (auto *c = std::get_if<Choice>(&item))
-                stage(c->one_shot, {}, "  # two phases: of this rank's slice, stored to every rank");
+                stage({&c->one_shot}, "  # two phases: of this rank's slice, stored to every rank");
             if (auto *sync = std::get_if<Sync>(&item)) {
                 out << "barrier";
                 if (&item == &l.items.back()) out << "  # the caller may write its arguments again";

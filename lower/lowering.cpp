@@ -27,18 +27,14 @@ int bound_number(const Expr &e) {
     return v && v->name.compare(0, prefix.size(), prefix) == 0 ? std::stoi(v->name.substr(prefix.size())) : -1;
 }
 
-void for_each_stage(std::vector<Item> &items, const std::function<void(Stage &)> &f) {
-    for (auto &item : items) {
-        if (auto *s = std::get_if<Stage>(&item)) f(*s);
-        if (auto *c = std::get_if<Choice>(&item)) {
-            f(c->one_shot);
-            f(c->two_phases);
-        }
+std::vector<const Stage *> with_riders(const std::vector<Item> &items, size_t at) {
+    std::vector<const Stage *> stages{&std::get<Stage>(items[at])};
+    for (size_t k = at + 1; k < items.size(); k++) {
+        auto *rider = std::get_if<Stage>(&items[k]);
+        if (!rider || !rider->rides) break;
+        stages.push_back(rider);
     }
-}
-
-void for_each_stage(const std::vector<Item> &items, const std::function<void(const Stage &)> &f) {
-    for_each_stage(const_cast<std::vector<Item> &>(items), [&](Stage &s) { f(s); });
+    return stages;
 }
 
 bool is_own_element(const Stage &s, const StageAccess &a) {
@@ -46,6 +42,11 @@ bool is_own_element(const Stage &s, const StageAccess &a) {
     for (int d = 0; d < s.outputs; d++)
         if (a.reach[size_t(d)] != d) return false;
     return true;
+}
+
+bool at_own_slice(const Stage &s, const Loop &loop) {
+    return loop.range == plan::Range::Slice ||
+           (loop.range == plan::Range::Block && s.loops[0].range == plan::Range::Slice);
 }
 
 }  // namespace stretto

@@ -1,7 +1,6 @@
 // What the passes of lower.cpp hand to each other: what a scheduled program touches and does, stage by stage. Neutral between
 // back ends; barriers, storage, kernels, the plan and Verify are made from this alone.
 #pragma once
-#include <functional>
 #include <variant>
 #include "collectives/plan/plan_generated.h"
 #include "lang/order.h"
@@ -39,6 +38,8 @@ struct StageAccess {
         return written < 0 ? plan::How::Read : read < 0 ? plan::How::Write
                                                         : plan::How::Update;
     }
+    bool stores_to_ranks() const { return written >= 0 && from == plan::From::Each; }
+    bool same_ranks(const StageAccess &o) const { return from == o.from && rank == o.rank && cyclic == o.cyclic; }
 };
 
 // One value at the loops' indices, bound to a name. Its expression reads accesses (load), loops (loop_index), earlier bindings
@@ -102,10 +103,22 @@ struct Lowering {
 };
 
 // Every stage, those of choices one after the other.
-void for_each_stage(const std::vector<Item> &, const std::function<void(const Stage &)> &);
-void for_each_stage(std::vector<Item> &, const std::function<void(Stage &)> &);
+template <class Items, class F>
+void for_each_stage(Items &items, const F &f) {
+    for (auto &item : items) {
+        if (auto *s = std::get_if<Stage>(&item)) f(*s);
+        if (auto *c = std::get_if<Choice>(&item)) {
+            f(c->one_shot);
+            f(c->two_phases);
+        }
+    }
+}
+// The stage at items[at] and those that ride in it.
+std::vector<const Stage *> with_riders(const std::vector<Item> &, size_t at);
 
 // Is the element that a stage computes the one that it accesses?
 bool is_own_element(const Stage &, const StageAccess &);
+// Does this loop of a stage run over the rank's slice, or over the rank's block?
+bool at_own_slice(const Stage &, const Loop &);
 
 }  // namespace stretto

@@ -89,7 +89,7 @@ class IntoBody : public IRGraphMutator {
         for (auto &i : indices) a.reach.push_back(loop_number(i));
         for (size_t k = 0; k < s.accesses.size(); k++) {
             StageAccess &known = s.accesses[k];
-            if (known.read != a.read || known.from != a.from || known.rank != a.rank || known.cyclic != a.cyclic) continue;
+            if (known.read != a.read || !known.same_ranks(a)) continue;
             for (size_t d = 0; d < a.reach.size(); d++)
                 if (known.reach[d] != a.reach[d]) known.reach[d] = any_element;
             return int(k);

@@ -13,8 +13,7 @@ int slice_of(const Lowering &l, const Stage &s, const StageAccess &a) {
     for (size_t d = 0; d < dims.size(); d++) {
         if (a.reach[d] < 0) continue;
         const Loop &loop = s.loops[size_t(a.reach[d])];
-        const bool own_block = loop.range == plan::Range::Block && s.loops[0].range == plan::Range::Slice;
-        if ((loop.range == plan::Range::Slice || own_block) && loop.extent == dims[d]) return int(d);
+        if (at_own_slice(s, loop) && loop.extent == dims[d]) return int(d);
     }
     return plan::anywhere;
 }
@@ -23,12 +22,13 @@ int slice_of(const Lowering &l, const Stage &s, const StageAccess &a) {
 struct Touched {
     ByBuffer may, must;
 
-    Touched(const Lowering &l, const Stage &s) {
-        for (auto &a : s.accesses) may[a.buffer] |= plan::touches_of(a.from, a.how(), slice_of(l, s, a));
+    Touched(const Lowering &l, const std::vector<const Stage *> &stages) {
+        for (auto *s : stages)
+            for (auto &a : s->accesses) may[a.buffer] |= plan::touches_of(a.from, a.how(), slice_of(l, *s, a));
         must = may;
     }
-    Touched(const Lowering &l, const Choice &c) : Touched(l, c.one_shot) {
-        Touched other(l, c.two_phases);
+    Touched(const Lowering &l, const Choice &c) : Touched(l, {&c.one_shot}) {
+        Touched other(l, {&c.two_phases});
         for (auto &[buffer, bits] : must) bits &= other.may.count(buffer) ? other.may[buffer] : 0;
         for (auto &[buffer, bits] : other.may) may[buffer] |= bits;
     }
@@ -69,15 +69,8 @@ void derive_syncs(Lowering &l) {
     Derivation d;
     for (size_t i = 0; i < l.items.size(); i++) {
         if (auto *c = std::get_if<Choice>(&l.items[i])) d.before(Touched(l, *c));
-        if (auto *s = std::get_if<Stage>(&l.items[i]); s && !s->rides) {
-            Touched all(l, *s);  // with what rides in it: no wait is between them
-            for (size_t k = i + 1; k < l.items.size(); k++) {
-                auto *rider = std::get_if<Stage>(&l.items[k]);
-                if (!rider || !rider->rides) break;
-                for (auto &[buffer, touches] : Touched(l, *rider).must) all.may[buffer] |= touches, all.must[buffer] |= touches;
-            }
-            d.before(all);
-        }
+        // With what rides in it: no wait is between them.
+        if (auto *s = std::get_if<Stage>(&l.items[i]); s && !s->rides) d.before(Touched(l, with_riders(l.items, i)));
         d.items.push_back(l.items[i]);
     }
     Touched caller;

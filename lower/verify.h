@@ -14,14 +14,14 @@ namespace stretto {
 //   slice     a sliced value is read at the own slice, in the own memory
 //   stored    a value that another stage reads has a buffer
 //   version   a read finds the value it wants, not an older or newer one
-//   complete  a read finds all of it
 //   owner     what goes to every rank is stored by one rank an element
 //   race      a sweep that reaches into other ranks' memory touches that buffer otherwise at the own element only
 //   in place  what a stage reads and stores in one buffer is one access, of the element that it computes
 //   shape     a store covers its buffer as it is placed
 //   rides     block sums that ride reduce the loops of the sweep before them, and read what it stores where it does
 //   input     inputs are not written
-//   barrier   two accesses of a buffer, one of them a write and one a peer's, have a wait between them
+//   barrier   two accesses of a buffer, one of them a write and one a peer's, have a wait between them; a read finds all of its
+//             value
 //   leave     no peer is at this rank's memory after the call
 //   result    every result is in its argument's memory at the end
 std::string verify(const Lowering &);

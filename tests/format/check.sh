@@ -43,11 +43,11 @@ patterns=(
     "lang schedule lower collectives"
 
     # What a communication is matters to the surface, inference, reference and print; verbs and passes ask the node what it
-    # reads and where it stores. stages.cpp makes accesses of it, and verify.cpp has those made apart.
+    # reads and where it stores. stages.cpp makes accesses of it, and verify_stage.cpp has those made apart.
     "it is asked which communication a node is"
     "as<Communication>|get_if<Communication>"
     "if (auto *c = n.as<Communication>())"
-    "schedule lower :!lower/stages.cpp :!lower/verify.cpp"
+    "schedule lower :!lower/stages.cpp :!lower/verify_stage.cpp"
 
     # Each function says which axis it means.
     "an axis by default"

@@ -295,6 +295,28 @@ TEST_CASE("mutated lowerings are caught") {
     }
 }
 
+TEST_CASE("a wait that one combination of four choices needs") {
+    Size n{"n"}, m{"m"};
+    Var i{"i"};
+    Input<Tensor> g0{"g0", f32, {n}, partial(Sum)}, g2{"g2", f32, {n}, partial(Sum)};
+    Input<Tensor> g1{"g1", f32, {m}, partial(Sum)}, g3{"g3", f32, {m}, partial(Sum)};
+    Output<Tensor> y{"y", f32, {n}}, z{"z", f32, {m}};
+    Tensor s0{"s0"}, s1{"s1"}, s2{"s2"}, s3{"s3"};
+    s0 = all_reduce(g0);
+    s1 = all_reduce(g1);
+    s2 = all_reduce(g2);
+    s3 = all_reduce(g3);
+    y(i) = s0(i) + s2(i);
+    z(i) = s1(i) + s3(i);
+    Lowering l = lower_to_stages(Schedule(Program{"sums", {g0, g1, g2, g3, y, z}}).graph());
+    CHECK(std::count_if(l.items.begin(), l.items.end(), [](auto &x) { return std::holds_alternative<Choice>(x); }) == 4);
+    CHECK(verify(l) == "");
+    // Now nobody waits where s0 goes in two phases and s2 in one shot.
+    auto &waits = first<Sync>(l)->buffers;
+    waits.erase(std::remove(waits.begin(), waits.end(), buffer_named(l, "s0")), waits.end());
+    caught(l, "barrier");
+}
+
 TEST_CASE("a tensor that is read at its own element and at another one is accessed at any") {
     Size n{"n"};
     Var i{"i"};
