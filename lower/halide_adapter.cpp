@@ -86,25 +86,9 @@ bool has_fused_multiply_add(const Target &t) {
                                                        Target::AVX512_SapphireRapids, Target::AVX10_1});
 }
 
-Expr scalar_parameter(const Type &t, const std::string &name) {
-    return Variable::make(t, name, Parameter(t, false, 0, name));
-}
-
 Expr add_scalar(KernelArguments &list, const Type &t, const std::string &name) {
-    list.push_back(Argument(name, Argument::InputScalar, t, 0, ArgumentEstimates{}));
-    return scalar_parameter(t, name);
-}
-
-Parameter buffer_parameter(const Type &t, int dimensions, const std::string &name) {
-    return Parameter(t, true, dimensions, name);
-}
-
-void add_buffer(KernelArguments &list, const Parameter &p) {
-    list.push_back(Argument(p.name(), Argument::InputBuffer, p.type(), p.dimensions(), ArgumentEstimates{}));
-}
-
-Expr load(const Parameter &p, const std::vector<Expr> &halide_indices) {
-    return Call::make(p, halide_indices);
+    list.push_back(Parameter(t, false, 0, name));
+    return Variable::make(t, name, list.back());
 }
 
 std::vector<Expr> visible(std::vector<Expr> values, const std::vector<Expr> &elements_read) {
@@ -120,9 +104,13 @@ Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArgume
     Target how = t;
     if (!checked) how.set_feature(Target::NoAsserts);
     if (far) how.set_feature(Target::LargeBuffers);
+    std::vector<Argument> arguments;
+    for (auto &p : a)
+        arguments.push_back(Argument(p.name(), p.is_buffer() ? Argument::InputBuffer : Argument::InputScalar, p.type(),
+                                     p.dimensions(), ArgumentEstimates{}));
     Halide::Pipeline pipeline(outs);
     pipeline.add_custom_lowering_pass(make_conversions_exact(t));  // which owns it
-    Module kernel = pipeline.compile_to_module(a, name, how, LinkageType::ExternalPlusArgv);
+    Module kernel = pipeline.compile_to_module(arguments, name, how, LinkageType::ExternalPlusArgv);
     if (how == t) return kernel;
     // Modules link only when their targets are equal; and under NoAsserts LLVM code of the dispatcher and the wrapper would
     // drop the return of error codes, which are assertions.
@@ -137,16 +125,14 @@ bool is_unbounded_read(const std::exception &e) {
     return std::string(e.what()).find("may be accessed in an unbounded way") != std::string::npos;
 }
 
-Module link_kernels(const std::string &name, const std::vector<Module> &kernels, const std::vector<std::string> &kernel_names,
-                    const Target &) {
+Module link_kernels(const std::string &name, const std::vector<Module> &kernels) {
     Module lib = Halide::link_modules(name, kernels);
     lib.set_any_strict_float(true);  // link_modules drops it, and LLVM code with strict calls then asserts
-    Expr kernel = Variable::make(Halide::Int(32), "kernel"), argv = handle("argv");
+    Expr kernel = Variable::make(Halide::Int(32), "kernel");
     Stmt body;
-    for (int i = int(kernel_names.size()) - 1; i >= 0; i--) {
-        Expr call = Call::make(Halide::Int(32), kernel_names[i] + "_argv", {argv}, Call::Extern);
-        Stmt s = call_or_return("rc" + std::to_string(i), call);
-        body = body.defined() ? IfThenElse::make(kernel == i, s, body) : IfThenElse::make(kernel == i, s);
+    for (int i = int(kernels.size()) - 1; i >= 0; i--) {
+        Expr call = Call::make(Halide::Int(32), kernels[size_t(i)].name() + "_argv", {handle("argv")}, Call::Extern);
+        body = IfThenElse::make(kernel == i, call_or_return("rc" + std::to_string(i), call), body);
     }
     if (!body.defined()) body = Evaluate::make(0);
     lib.append(LoweredFunc(name + "_dispatch",
@@ -157,48 +143,36 @@ Module link_kernels(const std::string &name, const std::vector<Module> &kernels,
 }
 
 void add_wrapper(Module &lib, const std::string &function, const std::vector<uint8_t> &plan,
-                 const std::vector<WrapperArgument> &arguments) {
+                 const std::vector<Argument> &arguments) {
     std::string plan_name = function + "_plan";
     Halide::Buffer<uint8_t> bytes(int(plan.size()), plan_name);
     std::copy(plan.begin(), plan.end(), bytes.data());
     lib.append(bytes);
     std::vector<LoweredArgument> parameters{function_scalar("comm", Halide::Handle())};
     std::vector<Expr> values;
+    auto address = [](const std::vector<Expr> &members) {  // of a structure
+        return Call::make(Halide::type_of<void *>(), Call::make_struct, members, Call::Intrinsic);
+    };
+    auto buffer = [](const std::string &name) {
+        return Variable::make(Halide::type_of<halide_buffer_t *>(), name + ".buffer");
+    };
     for (auto &a : arguments) {
-        if (a.scalar) {
-            parameters.push_back(function_scalar(a.name, a.type));
-            // The address of a scalar: a structure of one member.
-            values.push_back(Call::make(Halide::type_of<void *>(), Call::make_struct, {Variable::make(a.type, a.name)},
-                                        Call::Intrinsic));
-        } else {
-            parameters.push_back(LoweredArgument(a.name, a.output ? Argument::OutputBuffer : Argument::InputBuffer, a.type,
-                                                 a.dimensions, ArgumentEstimates{}));
-            values.push_back(Variable::make(Halide::type_of<halide_buffer_t *>(), a.name + ".buffer"));
-        }
+        parameters.push_back(LoweredArgument(a));
+        values.push_back(a.is_scalar() ? address({Variable::make(a.type, a.name)}) : buffer(a.name));
     }
-    Expr argv = Call::make(Halide::type_of<void *>(), Call::make_struct, values, Call::Intrinsic);
-    Expr plan_buffer = Variable::make(Halide::type_of<halide_buffer_t *>(), plan_name + ".buffer");
     Expr execute = Call::make(Halide::Int(32), "stretto_execute_v1",
-                              {handle("comm"), plan_buffer, handle("::" + function + "_dispatch"), argv}, Call::Extern);
+                              {handle("comm"), buffer(plan_name), handle("::" + function + "_dispatch"), address(values)},
+                              Call::Extern);
     lib.append(LoweredFunc(function, parameters, call_or_return("rc", execute), LinkageType::ExternalPlusMetadata));
 }
-
-struct JitLibrary::Contents {
-    JITModule module;
-    Dispatch dispatch;
-};
 
 JitLibrary::JitLibrary(const Module &lib, const std::string &name, void (*error_handler)(const char *text)) {
     prepare_halide();
     kernel_error_handler = error_handler;
-    LoweredFunc f = lib.get_function_by_name(name + "_dispatch");
-    contents = std::make_shared<Contents>(Contents{JITModule(lib, f), nullptr});
-    contents->dispatch = Dispatch(contents->module.find_symbol_by_name(name + "_dispatch").address);
-    if (!contents->dispatch) throw Error("internal: the JIT has no function " + name + "_dispatch");
-}
-
-JitLibrary::Dispatch JitLibrary::dispatch() const {
-    return contents->dispatch;
+    const std::string function = name + "_dispatch";
+    module = JITModule(lib, lib.get_function_by_name(function));
+    dispatch = Dispatch(module.find_symbol_by_name(function).address);
+    if (!dispatch) throw Error("internal: the JIT has no function " + function);
 }
 
 }  // namespace stretto

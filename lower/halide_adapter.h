@@ -1,8 +1,6 @@
 // Everything that depends on how Halide 21 works inside. An upgrade of Halide re-checks this file, with tests/lower/halide_*.
 #pragma once
 #include <cstdint>
-#include <map>
-#include <memory>
 #include "lang/types.h"
 
 namespace stretto {
@@ -17,12 +15,8 @@ Halide::Target parse_target(const std::string &text);
 bool has_fused_multiply_add(const Halide::Target &);
 
 // ---- Kernels. Parameters by hand, because a kernel's arguments are known only after its body is built.
-using KernelArguments = std::vector<Halide::Argument>;
+using KernelArguments = std::vector<Halide::Parameter>;
 Expr add_scalar(KernelArguments &, const Type &, const std::string &name);
-Expr scalar_parameter(const Type &, const std::string &name);  // add_scalar of the same name makes it an argument
-Halide::Parameter buffer_parameter(const Type &, int dimensions, const std::string &name);
-void add_buffer(KernelArguments &, const Halide::Parameter &);
-Expr load(const Halide::Parameter &, const std::vector<Expr> &halide_indices);
 
 // Halide 21's SplitTuples does not look inside strict calls for reads of the tuple that an update defines, and would store
 // one element before another reads it: each value is wrapped in a select whose condition names every element that is read
@@ -37,30 +31,21 @@ Halide::Module compile_kernels(const std::vector<Halide::Func> &outs, const Kern
 bool is_unbounded_read(const std::exception &);
 
 // One module of all kernels with `int NAME_dispatch(int kernel, void **argv)`, which calls kernel number `kernel`.
-Halide::Module link_kernels(const std::string &name, const std::vector<Halide::Module> &kernels,
-                            const std::vector<std::string> &kernel_names, const Halide::Target &);
+Halide::Module link_kernels(const std::string &name, const std::vector<Halide::Module> &kernels);
 
 // Adds the plan's bytes and `int FUNCTION(stretto_comm_t *comm, arguments...)`, which calls stretto_execute_v1.
-struct WrapperArgument {
-    std::string name;
-    bool scalar;
-    Type type;
-    int dimensions;
-    bool output;
-};
 void add_wrapper(Halide::Module &, const std::string &function, const std::vector<uint8_t> &plan,
-                 const std::vector<WrapperArgument> &);
+                 const std::vector<Halide::Argument> &arguments);
 
-// Compiled in memory. The function pointers live as long as the object.
+// NAME_dispatch, compiled in memory, which lives as long as the object.
 class JitLibrary {
-    struct Contents;
-    std::shared_ptr<Contents> contents;
+    Halide::Internal::JITModule module;
 
 public:
     using Dispatch = int (*)(int kernel, void **argv);
+    Dispatch dispatch;
     // error_handler gets what a kernel's own checks say, in the thread that calls it. One for all libraries.
     JitLibrary(const Halide::Module &, const std::string &name, void (*error_handler)(const char *text));
-    Dispatch dispatch() const;
 };
 
 }  // namespace stretto

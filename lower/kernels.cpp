@@ -2,12 +2,10 @@
 #include <algorithm>
 #include "lang/error.h"
 #include "lang/expand.h"
-#include "lang/order.h"
 #include "lang/print.h"
-#include "lower/contract.h"
 #include "lower/emit.h"
 #include "lower/kernel_body.h"
-#include "lower/lanes.h"
+#include "lower/reductions.h"
 
 namespace stretto {
 
@@ -29,38 +27,12 @@ constexpr int most_stored_to = 4;
 // store to peers, as whole cache lines leave the store buffer in half the time [1.3 times as fast at 64 KB].
 constexpr int few_elements = 1024, few_elements_bytes = 32;
 
-// Bindings that reduce over ranks, in order.
-std::vector<int> rank_sums(const Stage &s) {
-    std::vector<int> v;
-    for (size_t b = 0; b < s.body.bindings.size(); b++)
-        if (s.body.bindings[b].over == Binding::Ranks) v.push_back(int(b));
-    return v;
-}
-
 class Builder {
     const Lowering &l;
     const std::string &prefix;
     const Halide::Target &target;
     const std::vector<int> &direct_ranks;
     Kernels &kernels;
-
-    // The range [lo, hi) of every loop of the stage, row-major: the first parameters of each of its kernels.
-    struct Loops {
-        std::vector<Expr> lo, hi;
-        std::vector<Halide::Range> halide_order() const {
-            std::vector<Halide::Range> r;
-            for (size_t d = lo.size(); d-- > 0;) r.push_back(Halide::Range(lo[d], hi[d] - lo[d]));
-            return r;
-        }
-    };
-    static Loops loop_parameters(KernelArguments &list, size_t count) {
-        Loops r;
-        for (size_t d = 0; d < count; d++) {
-            r.lo.push_back(add_scalar(list, Halide::Int(32), "lo" + std::to_string(d)));
-            r.hi.push_back(add_scalar(list, Halide::Int(32), "hi" + std::to_string(d)));
-        }
-        return r;
-    }
 
     std::string next_name() const {
         return prefix + "_k" + std::to_string(kernels.modules.size());
@@ -74,22 +46,20 @@ class Builder {
                 if (loop == any_element) return true;
         return false;
     }
-    std::unique_ptr<plan::KernelT> finish(const Stage &s, const KernelBody &body, const KernelArguments &list) {
-        auto k = std::make_unique<plan::KernelT>();
+    // so_far: an argument after the operands, if it is defined.
+    std::unique_ptr<plan::KernelT> finish(KernelBody &body, const Halide::Parameter &so_far = {}) {
+        const Stage &s = body.stage;
+        auto k = body.add_operands();
+        if (so_far.defined()) body.arguments.push_back(so_far);
         k->id = int(kernels.modules.size());
-        k->scalars = body.scalars;
-        k->loads = body.loads();
-        k->sums = body.sums();
-        std::string name = next_name();
         try {
             // Else a check says what is too far.
             const bool checked = needs_checks(s), far = !checked || s.order == Order::Lanes;
-            kernels.modules.push_back(compile_kernels({body.out}, list, name, target, checked, far));
+            kernels.modules.push_back(compile_kernels({body.out}, body.arguments, next_name(), target, checked, far));
         } catch (const Error &e) {
             if (is_unbounded_read(e)) refuse_unbounded_index(s);
             throw;
         }
-        kernels.names.push_back(name);
         return k;
     }
     // Names the first read of the stage at an index that is itself read from a tensor; returns if there is none.
@@ -109,94 +79,64 @@ class Builder {
             });
     }
 
-    int lanes(const Stage &s, const Type &t) const {
-        return s.vectorize > 0 ? s.vectorize : target.natural_vector_size(t);
-    }
     // The innermost of the loops.
-    void vectorize(Func f, const Stage &s, const RDom &r, const Loops &loops, bool to_peers, int width) const {
+    void vectorize(KernelBody &body, const RDom &r, bool to_peers, int width) const {
         auto split = [&](Halide::Stage stage, int lanes) {
             if (lanes <= 1) return;
             RVar outer("outer"), inner("inner");
             stage.split(r[0], outer, inner, lanes, TailStrategy::GuardWithIf).vectorize(inner);
         };
-        Expr elements = Halide::cast<int64_t>(1);
-        for (size_t d = 0; d < loops.lo.size(); d++) elements *= Halide::cast<int64_t>(loops.hi[d] - loops.lo[d]);
+        Expr elements = cast<int64_t>(1);
+        for (size_t d = 0; d < body.lo.size(); d++) elements *= cast<int64_t>(body.hi[d] - body.lo[d]);
         int few = width * few_elements_bytes / std::max(1, target.natural_vector_size(Halide::UInt(8)));
-        if (s.vectorize == 0 && !to_peers && few < width) split(f.update().specialize(elements <= few_elements), few);
-        split(f.update(), width);
-    }
-    static std::vector<Var> pure_vars(size_t count) {
-        std::vector<Var> v;
-        for (size_t d = 0; d < count; d++) v.push_back(Var("x" + std::to_string(d)));
-        return v;
-    }
-    static std::vector<Expr> reversed_indices(const RDom &r, size_t count) {
-        std::vector<Expr> v;
-        for (size_t d = 0; d < count; d++) v.push_back(r[int(count - 1 - d)]);
-        return v;
-    }
-    static std::vector<Expr> halide_indices(const RDom &r, size_t count) {
-        std::vector<Expr> v;
-        for (size_t d = 0; d < count; d++) v.push_back(r[int(d)]);
-        return v;
+        if (body.stage.vectorize == 0 && !to_peers && few < width)
+            split(body.out.update().specialize(elements <= few_elements), few);
+        split(body.out.update(), width);
     }
 
-    static const StageAccess &accessed_by(const Stage &s, const Stored &store) { return s.accesses[size_t(store.access)]; }
+    const StageAccess &accessed_by(const Stage &s, const Stored &store) const { return s.accesses[size_t(store.access)]; }
     Type type_of(const Stage &s, const Stored &store) const { return l.buffers[size_t(accessed_by(s, store).buffer)].type; }
 
     // One loop over [lo, hi) that computes every node of the stage at one element and stores those that have a buffer: to own
     // buffers, and with `peers` to those of as many other ranks where the store is to all.
     std::unique_ptr<plan::KernelT> sweep(const Stage &s, const AddendSource &addends, int peers = 0) {
-        KernelArguments list;
-        size_t D = s.loops.size();
-        Loops loops = loop_parameters(list, D);
-        KernelBody body(l, s, addends, Func(next_name()));
+        KernelBody body(l, s, addends, next_name());
         std::vector<Stored> stores = s.body.stored;
         for (auto &store : s.body.stored)
-            if (accessed_by(s, store).from == plan::From::Each) stores.insert(stores.end(), size_t(peers), store);
+            if (accessed_by(s, store).stores_to_ranks()) stores.insert(stores.end(), size_t(peers), store);
         body.outputs = stores.size();
-        RDom r = D ? RDom(loops.halide_order(), "r") : RDom();
-        body.here = D ? reversed_indices(r, D) : std::vector<Expr>{};
-        auto define = [](Halide::FuncRef ref, const std::vector<Expr> &v) {
-            if (v.size() == 1)
-                ref = v[0];
-            else
-                ref = Halide::Tuple(v);
-        };
+        RDom r = element_loop(body);
         std::vector<Expr> values, start;
+        int width = 0;  // of the narrowest float: the others take two vectors
         bool in_place = false;
         for (auto &store : stores) {
-            start.push_back(Halide::undef(type_of(s, store)));
+            const Type t = type_of(s, store);
+            start.push_back(Halide::undef(t));
+            width = std::max(width, vector_width(s, target, accumulator_type(t)));
             in_place |= accessed_by(s, store).how() == plan::How::Update;
         }
-        // Before the values, which may read it.
-        if (D)
-            define(body.out(pure_vars(D)), start);
-        else if (in_place)
-            define(body.out(), start);
+        body.out(reversed(body.vars)) = Halide::Tuple(start);  // before the values, which may read it
         for (auto &store : stores) values.push_back(body.value(store.binding));
         for (auto &v : values) v = body.finish(v);
         values = visible(values, body.elements_read());
-        define(D ? body.out(halide_indices(r, D)) : body.out(), values);
-        if (D) {
-            int width = 0;  // of the narrowest float: the others take two vectors
-            for (auto &store : s.body.stored) {
-                Type t = accumulator_type(type_of(s, store));
-                width = std::max(width, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
-            }
-            // Halide 21 compiles such tuples with predicated loads to a let that is read outside of itself. Without vectors of
-            // its own the loop is left to LLVM.
-            const bool tuple_in_place = stores.size() > 1 && in_place;
-            if (!tuple_in_place || !widens_to_64_bits(values)) vectorize(body.out, s, r, loops, peers > 0, width);
-        }
-        body.append_arguments(list);
-        return finish(s, body, list);
+        body.out(reversed(body.here)) = Halide::Tuple(values);
+        // Halide 21 compiles such tuples with predicated loads to a let that is read outside of itself. Without vectors of
+        // its own the loop is left to LLVM.
+        const bool tuple_in_place = stores.size() > 1 && in_place;
+        if (!body.here.empty() && (!tuple_in_place || !widens_to_64_bits(values))) vectorize(body, r, peers > 0, width);
+        return finish(body);
+    }
+    // The loop over elements; the body's `here` is in it.
+    static RDom element_loop(KernelBody &body) {
+        RDom r = body.domain(0);
+        for (size_t d = body.lo.size(); d-- > 0;) body.here.push_back(r[int(d)]);
+        return r;
     }
     static bool widens_to_64_bits(const std::vector<Expr> &values) {
-        struct Widening : Halide::Internal::IRVisitor {
+        struct Widening : IRVisitor {
             using IRVisitor::visit;
             bool found = false;
-            void visit(const Halide::Internal::Cast *x) override {
+            void visit(const Cast *x) override {
                 found |= x->type.bits() == 64 && x->value.type().bits() < 64;
                 IRVisitor::visit(x);
             }
@@ -207,66 +147,49 @@ class Builder {
 
     // chunk = first ? addend : chunk op addend, for the rank in turn.
     std::unique_ptr<plan::PeerSumT> peer_sum(const Stage &s, const Binding &b) {
-        KernelArguments list;
-        size_t D = s.loops.size();
-        Loops loops = loop_parameters(list, D);
-        Expr first = add_scalar(list, Halide::Int(32), "first");
-        KernelBody body(l, s, {AddendSource::OneRank, 1}, Func(next_name()));
-        RDom r = D ? RDom(loops.halide_order(), "r") : RDom();
-        body.here = D ? reversed_indices(r, D) : std::vector<Expr>{};
-        Type t = b.value.type();
+        KernelBody body(l, s, {AddendSource::OneRank, 1}, next_name());
+        Expr first = add_scalar(body.arguments, Halide::Int(32), "first");
+        RDom r = element_loop(body);
+        const Type t = b.value.type();
         Expr x = body.expression(b.value, body.here);
-        auto so_far = D ? body.out(halide_indices(r, D)) : body.out();
-        Expr sum;
-        if (D)
-            body.out(pure_vars(D)) = Halide::undef(t);
-        else
-            body.out() = Halide::undef(t);
-        sum = body.finish(select(first != 0, x, combine(b.op, so_far, x)));
-        so_far = sum;
-        if (D) vectorize(body.out, s, r, loops, false, lanes(s, t.bits() < 32 ? Halide::Int(32) : t));
-        body.append_arguments(list);
+        body.out(reversed(body.vars)) = Halide::undef(t);
+        auto so_far = body.out(reversed(body.here));
+        so_far = body.finish(select(first != 0, x, combine(b.op, so_far, x)));
+        if (!body.here.empty()) vectorize(body, r, false, vector_width(s, target, t));
         auto p = std::make_unique<plan::PeerSumT>();
         p->type = plan_type(t);
-        p->kernel = finish(s, body, list);
+        p->kernel = finish(body);
         return p;
     }
 
     // The blocks' results in order, beginning with block 0's.
     std::unique_ptr<plan::KernelT> fold(const Stage &s) {
         const Binding &b = s.body.bindings[0];
-        KernelArguments list;
-        Loops loops = loop_parameters(list, s.loops.size());
-        std::string name = next_name();
-        KernelBody body(l, s, {}, Func(name));
-        RDom r(loops.lo[0] + 1, loops.hi[0] - loops.lo[0] - 1, "r");
-        Func acc(name + "_acc");
-        acc() = body.expression(b.value, {loops.lo[0]});
+        KernelBody body(l, s, {}, next_name());
+        RDom r(body.lo[0] + 1, body.hi[0] - body.lo[0] - 1, "r");
+        Func acc(body.out.name() + "_acc");
+        acc() = body.expression(b.value, {body.lo[0]});
         acc() = strict_float(combine(b.op, acc(), body.expression(b.value, {r.x})));
         acc.compute_root().update().unscheduled();
-        body.set(0, acc());
-        body.out() = body.finish(body.value(s.body.stored[0].binding));
-        body.append_arguments(list);
-        return finish(s, body, list);
+        body.out() = body.result(acc());
+        return finish(body);
     }
 
     // Over indices: of the whole of them, or of a block. What rides goes on with what it has stored so far.
     std::unique_ptr<plan::KernelT> reduction(const Stage &s) {
-        KernelArguments list;
-        Loops loops = loop_parameters(list, s.loops.size());
-        KernelBody body(l, s, {}, Func(next_name()));
+        KernelBody body(l, s, {}, next_name());
         const Binding &b = s.body.bindings[0];
-        Halide::Parameter so_far = buffer_parameter(b.value.type(), 1, "so_far");
-        Expr start = identity_of(b.op, b.value.type());
+        const Type t = b.value.type();
+        Expr start = identity_of(b.op, t);
+        Halide::Parameter so_far;
         if (s.rides) {
-            Expr first = add_scalar(list, Halide::Int(32), "first");
-            start = select(first != 0, start, load(so_far, {Var("x0")}));
+            so_far = Halide::Parameter(t, true, 1, "so_far");
+            Expr first = add_scalar(body.arguments, Halide::Int(32), "first");
+            start = select(first != 0, start, Call::make(so_far, {body.vars[0]}));
         }
-        if (s.order == Order::Lanes) define_lanes(s, body, loops.lo, loops.hi, target, start);
-        else define_contraction(s, body, loops.lo, loops.hi, target);
-        body.append_arguments(list);
-        if (s.rides) add_buffer(list, so_far);
-        return finish(s, body, list);
+        if (s.order == Order::Lanes) define_lanes(body, target, start);
+        else define_contraction(body, target);
+        return finish(body, so_far);
     }
 
     std::unique_ptr<plan::StageKernelsT> build(const Stage &s) {
@@ -277,10 +200,10 @@ class Builder {
         case plan::StageKind::Fold: p->kernel = fold(s); return p;
         case plan::StageKind::Sweep: break;
         }
-        const std::vector<int> sums = rank_sums(s);
-        for (int b : sums) p->sums.push_back(peer_sum(s, s.body.bindings[size_t(b)]));
+        for (auto &b : s.body.bindings)
+            if (b.over == Binding::Ranks) p->sums.push_back(peer_sum(s, b));
         p->kernel = sweep(s, {AddendSource::Chunks, 0});
-        if (sums.empty()) return p;
+        if (p->sums.empty()) return p;
         for (int ranks : direct_ranks) {
             auto d = std::make_unique<plan::DirectT>();
             d->ranks = ranks;
@@ -292,19 +215,19 @@ class Builder {
 
     // The same with more stores, for the direct kernels of a stage that stores to every rank.
     void add_to_peers(const Stage &s, plan::StageKernelsT &p) {
-        bool all = false;
-        for (auto &a : s.accesses) all |= a.written >= 0 && a.from == plan::From::Each;
+        const bool all = std::any_of(s.accesses.begin(), s.accesses.end(), [](auto &a) { return a.stores_to_ranks(); });
         for (auto &d : p.direct)
             if (all && d->ranks > 1 && d->ranks <= most_stored_to && !s.loops.empty())
                 d->to_peers = sweep(s, {AddendSource::Direct, d->ranks}, d->ranks - 1);
     }
 
-    // By body what was made already: of a body, and of a body with stores to the same ranks.
+    // What was made already of a body, and of that with stores to the same ranks.
     struct Made {
         const Stage *stage;
         std::unique_ptr<plan::StageKernelsT> kernels;
+        std::map<std::vector<plan::From>, std::unique_ptr<plan::StageKernelsT>> by_stores;
     };
-    std::vector<Made> made, made_to_peers;
+    std::vector<Made> made;
 
     static std::vector<plan::From> stores_to(const Stage &s) {
         std::vector<plan::From> v;
@@ -319,17 +242,14 @@ public:
         : l(l), prefix(prefix), target(target), direct_ranks(direct_ranks), kernels(kernels) {}
 
     std::unique_ptr<plan::StageKernelsT> stage(const Stage &s) {
-        auto same = [&](const Made &m) { return equal_bodies(l, *m.stage, s); };
-        auto same_stores = [&](const Made &m) { return stores_to(*m.stage) == stores_to(s) && same(m); };
-        auto whole = std::find_if(made_to_peers.begin(), made_to_peers.end(), same_stores);
-        if (whole == made_to_peers.end()) {
-            auto known = std::find_if(made.begin(), made.end(), same);
-            if (known == made.end()) known = made.insert(made.end(), Made{&s, build(s)});
-            auto p = std::make_unique<plan::StageKernelsT>(*known->kernels);
-            add_to_peers(s, *p);
-            whole = made_to_peers.insert(made_to_peers.end(), Made{&s, std::move(p)});
+        auto known = std::find_if(made.begin(), made.end(), [&](auto &m) { return equal_bodies(l, *m.stage, s); });
+        if (known == made.end()) known = made.insert(made.end(), Made{&s, build(s), {}});
+        auto &whole = known->by_stores[stores_to(s)];
+        if (!whole) {
+            whole = std::make_unique<plan::StageKernelsT>(*known->kernels);
+            add_to_peers(s, *whole);
         }
-        auto p = std::make_unique<plan::StageKernelsT>(*whole->kernels);
+        auto p = std::make_unique<plan::StageKernelsT>(*whole);
         auto of_graph = [&](plan::KernelT &k) {
             for (int &i : k.scalars) i = s.body.scalars[size_t(i)];
         };
@@ -349,14 +269,14 @@ public:
         std::vector<Expr> values = g.scalars;
         for (auto &r : g.requirements) values.push_back(r.condition);
         if (values.empty()) return -1;
-        KernelArguments list;
+        KernelArguments arguments;
         std::map<std::string, Expr> parameters;
         auto parameter = [&](const Expr &symbol, const std::string &name) {
-            parameters[symbol.as<Variable>()->name] = add_scalar(list, symbol.type(), name);
+            parameters[symbol.as<Variable>()->name] = add_scalar(arguments, symbol.type(), name);
         };
         for (auto &a : g.arguments)
             if (a.scalar) parameter(scalar_argument(a.type, a.name), "argument_" + a.name);
-        for (auto &size : size_parameters(g)) add_scalar(list, Halide::Int(64), "parameter_" + size);
+        for (auto &size : size_parameters(g)) add_scalar(arguments, Halide::Int(64), "parameter_" + size);
         for (auto &s : g.sizes) parameter(size_value(s), "size_" + s);
         parameter(ranks_value(), "ranks");
         parameter(rank_value(), "rank");
@@ -365,12 +285,10 @@ public:
             Func f(next_name() + "_" + std::to_string(k));
             // Shared parts get names, or it would be walked as a tree.
             Expr value = common_subexpression_elimination(values[k]);
-            f() = strict_float(Halide::Internal::substitute(parameters, value));
+            f() = strict_float(substitute(parameters, value));
             outs.push_back(f);
         }
-        std::string name = next_name();
-        kernels.modules.push_back(compile_kernels(outs, list, name, target, false));
-        kernels.names.push_back(name);
+        kernels.modules.push_back(compile_kernels(outs, arguments, next_name(), target, false));
         return int(kernels.modules.size()) - 1;
     }
 };

@@ -10,7 +10,6 @@ inline const std::vector<int> default_direct_ranks = {1, 2, 4, 8};
 
 struct Kernels {
     std::vector<Halide::Module> modules;  // by kernel id
-    std::vector<std::string> names;
     std::unique_ptr<plan::CpuT> section;  // of the plan
 };
 

@@ -1,8 +1,7 @@
-#include "lower/lanes.h"
 #include <algorithm>
 #include "collectives/plan/validate.h"
 #include "lang/expand.h"
-#include "lang/order.h"
+#include "lower/reductions.h"
 
 namespace stretto {
 
@@ -65,25 +64,16 @@ public:
 static_assert(order_sub_block == plan::sub_block, "the runtime cuts sweeps at whole sub-blocks");
 
 class Lanes {
-    const Stage &s;
-    const Binding &reduction;
     KernelBody &body;
-    const Halide::Target &target;
-    const ReduceOp op;
+    const Binding &reduction;
     const Type type;
-    const Expr start;
-    const std::string name;
-    std::vector<Var> free;            // row-major
+    const std::vector<Var> &free;     // row-major
     std::vector<Expr> first, extent;  // of the reduced indices, row-major
     Expr count, dense;
     Var lane{"lane"}, part{"part"};
 
-    int width() const {
-        int natural = target.natural_vector_size(type.bits() < 8 ? Halide::UInt(8) : type);
-        return std::min(order_lanes, s.vectorize > 0 ? s.vectorize : natural);
-    }
-    std::vector<Expr> in_halide_order(const std::vector<Expr> &before) const {
-        std::vector<Expr> v = before;
+    // At these, and the free indices.
+    std::vector<Expr> in_halide_order(std::vector<Expr> v) const {
         v.insert(v.end(), free.rbegin(), free.rend());
         return v;
     }
@@ -92,6 +82,7 @@ class Lanes {
         idx.insert(idx.end(), reduced.begin(), reduced.end());
         return body.expression(reduction.value, idx);
     }
+    Expr combined(const Expr &a, const Expr &b) const { return strict_float(combine(reduction.op, a, b)); }
 
     // The value of the element `group` + `offset` of sub-block `part`, one of `length` that are computed together.
     Expr element(const Expr &group, const Expr &offset, const Expr &length) const {
@@ -127,22 +118,12 @@ class Lanes {
     }
 
 public:
-    Lanes(const Stage &s, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
-          const Halide::Target &target, const Expr &start)
-        : s(s),
-          reduction(s.body.bindings[0]),
-          body(body),
-          target(target),
-          op(reduction.op),
-          type(reduction.value.type()),
-          start(start),
-          name(body.out.name()) {
-        const size_t outer = size_t(s.outputs);
-        for (size_t d = 0; d < outer; d++) free.push_back(Var("x" + std::to_string(d)));
+    explicit Lanes(KernelBody &body)
+        : body(body), reduction(body.stage.body.bindings[0]), type(reduction.value.type()), free(body.vars) {
         count = make_one(Halide::Int(64));
-        for (size_t d = outer; d < lo.size(); d++) {
-            first.push_back(lo[d]);
-            extent.push_back(hi[d] - lo[d]);
+        for (size_t d = free.size(); d < body.lo.size(); d++) {
+            first.push_back(body.lo[d]);
+            extent.push_back(body.hi[d] - body.lo[d]);
             count *= cast<int64_t>(extent.back());
         }
         if (extent.size() < 2) return;
@@ -153,9 +134,10 @@ public:
         if (d.possible) dense = d.condition && count < Expr(int64_t(1) << 31);
     }
 
-    void define() {
-        const int vec = width();
-        const Expr identity = identity_of(op, type);
+    void define(const Halide::Target &target, const Expr &start) {
+        const int vec = std::min(order_lanes, vector_width(body.stage, target, type, 8));
+        const Expr identity = identity_of(reduction.op, type);
+        const std::string name = body.out.name();
         Expr in_part = cast<int>(min(Expr(int64_t(order_sub_block)), count - cast<int64_t>(part) * order_sub_block));
         Expr groups = in_part / order_lanes;
 
@@ -164,28 +146,27 @@ public:
         auto at = [&](const Expr &l) { return in_halide_order({l, part}); };
         whole(at(lane)) = identity;
         r.where(r[1] < groups);
-        whole(at(r[0])) = strict_float(combine(op, whole(at(r[0])), element(r[1] * order_lanes, r[0], order_lanes)));
+        whole(at(r[0])) = combined(whole(at(r[0])), element(r[1] * order_lanes, r[0], order_lanes));
         rest(at(lane)) = identity;
         t.where(groups * order_lanes < in_part);
-        rest(at(t)) = strict_float(combine(op, rest(at(t)), element(groups * order_lanes, t, in_part % order_lanes)));
+        rest(at(t)) = combined(rest(at(t)), element(groups * order_lanes, t, in_part % order_lanes));
 
         // Joined, then folded in halves.
         std::vector<Func> halves;
-        Expr joined = strict_float(combine(op, whole(at(lane)), rest(at(lane))));
+        Expr joined = combined(whole(at(lane)), rest(at(lane)));
         for (int w = order_lanes / 2; w; w /= 2) {
             halves.emplace_back(name + "_lanes" + std::to_string(2 * w));
             Func half = halves.back();
             half(at(lane)) = joined;
-            joined = strict_float(combine(op, half(at(lane)), half(at(lane + w))));
+            joined = combined(half(at(lane)), half(at(lane + w)));
         }
         Func folded(name + "_folded"), result(name + "_result");
         folded(in_halide_order({part})) = substitute(lane.name(), 0, joined);
         RDom parts(0, cast<int>((count + (order_sub_block - 1)) / order_sub_block), "s");
         auto all = in_halide_order({});
         result(all) = start;
-        result(all) = strict_float(combine(op, result(all), folded(in_halide_order({parts}))));
-        body.set(0, result(all));
-        body.out(all) = body.finish(body.value(s.body.stored[0].binding));
+        result(all) = combined(result(all), folded(in_halide_order({parts})));
+        body.out(all) = body.result(result(all));
 
         if (!free.empty()) result.compute_at(body.out, free.back());
         else result.compute_root();
@@ -216,9 +197,6 @@ public:
 
 }  // namespace
 
-void define_lanes(const Stage &s, KernelBody &body, const std::vector<Expr> &lo, const std::vector<Expr> &hi,
-                  const Halide::Target &target, const Expr &start) {
-    Lanes(s, body, lo, hi, target, start).define();
-}
+void define_lanes(KernelBody &body, const Halide::Target &target, const Expr &start) { Lanes(body).define(target, start); }
 
 }  // namespace stretto

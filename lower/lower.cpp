@@ -36,7 +36,7 @@ Lowered lower(const Graph &scheduled, const LowerOptions &options) {
     std::string wrong = plan::check(plan);
     if (!wrong.empty()) throw Error("internal: the plan of " + function + " breaks a rule. " + wrong);
     std::vector<uint8_t> bytes = plan::pack(plan);
-    Halide::Module module = link_kernels(function, kernels.modules, kernels.names, o.target);
+    Halide::Module module = link_kernels(function, kernels.modules);
     return {std::move(l), std::move(plan), std::move(bytes), function, module};
 }
 

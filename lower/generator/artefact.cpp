@@ -146,10 +146,14 @@ std::vector<std::string> write_artefact(const Program &p, const Schedule &s, con
     if (wants("stmt_html")) outputs[Halide::OutputFileType::stmt_html] = path(".stmt.html");
     if (wants("static_library")) outputs[Halide::OutputFileType::static_library] = path(".a");
     if (outputs.empty()) return written;
-    std::vector<WrapperArgument> arguments;
+    using Halide::Argument;
+    std::vector<Argument> arguments;
     for (auto &a : s.graph().arguments)
-        arguments.push_back({a.name, a.scalar, a.type, int(a.dims.size()), a.access == Access::Output});
-    for (auto &size : size_parameters(s.graph())) arguments.push_back({size, true, i64, 0, false});
+        arguments.emplace_back(a.name, a.scalar ? Argument::InputScalar : a.access == Access::Output ? Argument::OutputBuffer
+                                                                                                     : Argument::InputBuffer,
+                               a.type, a.dims.size(), Halide::ArgumentEstimates{});
+    for (auto &size : size_parameters(s.graph()))
+        arguments.emplace_back(size, Argument::InputScalar, i64, 0, Halide::ArgumentEstimates{});
     add_wrapper(l.module, r.function, l.bytes, arguments);
     l.module.compile(outputs);
     return written;

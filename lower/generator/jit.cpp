@@ -36,7 +36,7 @@ const plan::PlanT &Compiled::plan() const { return contents->plan; }
 const std::vector<uint8_t> &Compiled::bytes() const { return contents->bytes; }
 
 int Compiled::execute(stretto_comm_t *c, void **argv) const {
-    return stretto_execute_v1(c, &contents->buffer, contents->library.dispatch(), argv);
+    return stretto_execute_v1(c, &contents->buffer, contents->library.dispatch, argv);
 }
 
 namespace {
