@@ -11,9 +11,9 @@ namespace stretto {
 // without AVX-512) runs over the reduced index in registers. Anything else is vectorised along the last index.
 void define_contraction(KernelBody &, const Halide::Target &);
 
-// Order::Lanes: rows, and the blocks of full reductions. The sub-blocks' results are added to `start`, in order. Whole groups of
-// 64 elements run in vectors along the last reduced index; the elements after them in vectors of lanes of their own, which are
-// joined lane by lane: each has one addend more at most, so these are the bits of 64 accumulators in one loop.
+// Order::Lanes: rows, and the blocks of full reductions. The sub-blocks' results are added to `start`, in order. Whole groups
+// of 64 elements run in vectors along the last reduced index; the elements after them in vectors of lanes of their own, which
+// are joined lane by lane: each has one addend more at most, so these are the bits of 64 accumulators in one loop.
 //
 // The linear index of several reduced indices is an index of memory itself where what is read lies without gaps, which the
 // kernel finds out when it runs; else it is divided.

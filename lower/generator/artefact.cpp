@@ -8,7 +8,9 @@
 #include "lang/error.h"
 #include "lang/print.h"
 #include "lower/emit.h"
+#include "lower/generator/generator.h"
 #include "lower/loop_nest.h"
+#include "schedule/refuse.h"
 
 namespace stretto {
 
@@ -87,10 +89,7 @@ std::string header_text(const Graph &g, const ArtefactRequest &r) {
       << "struct halide_filter_metadata_t;\n\n"
       << "/* Tensors are row-major: dimension 0 of a halide_buffer_t is the last index, with stride 1.\n";
     for (auto &a : g.arguments) {
-        o << " *   " << a.name << ": ";
-        if (a.scalar) o << "a scalar";
-        else o << argument_text(g, a);
-        o << "\n";
+        o << " *   " << a.name << ": " << (a.scalar ? "a scalar" : argument_text(g, a)) << "\n";
     }
     auto extra = size_parameters(g);
     for (auto &s : extra) o << " *   " << s << ": the extent that every tensor above has only a slice of\n";
@@ -108,16 +107,13 @@ std::string header_text(const Graph &g, const ArtefactRequest &r) {
 }
 
 std::vector<std::string> write_artefact(const Program &p, const Schedule &s, const ArtefactRequest &r) {
-    for (auto &e : r.emit)
-        if (std::find(emit_kinds().begin(), emit_kinds().end(), e) == emit_kinds().end()) {
-            std::string near = nearest_name(e, emit_kinds()), list;
-            for (auto &k : emit_kinds()) list += (list.empty() ? "" : ", ") + k;
-            throw Error("there is nothing called '" + e + "' to emit" +
-                        (near.empty() ? "." : "; did you mean '" + near + "'?") + "\n-e takes: " + list);
-        }
-    auto wants = [&](const char *kind) {
-        return std::find(r.emit.begin(), r.emit.end(), kind) != r.emit.end();
+    auto among = [](const std::vector<std::string> &all, const std::string &kind) {
+        return std::find(all.begin(), all.end(), kind) != all.end();
     };
+    auto wants = [&](const char *kind) { return among(r.emit, kind); };
+    for (auto &e : r.emit)
+        if (!among(emit_kinds(), e))
+            refuse_unknown("there is nothing called '" + e + "' to emit", e, emit_kinds(), "-e takes: " + join(emit_kinds()));
     check_function_name(r.function);
     make_folder(r.directory);
     std::vector<std::string> written;

@@ -6,6 +6,7 @@
 #include "lower/generator/artefact.h"
 #include "lower/generator/check.h"
 #include "lower/generator/generator.h"
+#include "schedule/refuse.h"
 
 namespace stretto {
 
@@ -104,9 +105,7 @@ int run_command_line(const std::vector<std::string> &arguments, std::ostream &ou
     app.add_option("-g", o.generator, "the generator to run");
     app.add_option("-f", o.function, "name of the compiled function (default: the generator's)");
     app.add_option("-o", o.directory, "folder for the files");
-    std::string kinds;
-    for (auto &k : emit_kinds()) kinds += (kinds.empty() ? "" : ", ") + k;
-    app.add_option("-e", o.emit, "what to write, with commas between: " + kinds)->capture_default_str();
+    app.add_option("-e", o.emit, "what to write, with commas between: " + join(emit_kinds()))->capture_default_str();
     app.add_option("-r", o.runtime, "write Halide's runtime as a library of this name instead");
     app.add_option("--check", o.check, "run on these numbers of ranks against the reference, as in 1,2,4");
     app.add_flag("--check-streaming", o.streaming,

@@ -3,6 +3,7 @@
 #include <sstream>
 #include "lang/error.h"
 #include "lower/halide_adapter.h"
+#include "schedule/refuse.h"
 
 namespace stretto {
 
@@ -21,19 +22,23 @@ void GeneratorBase::close() {
     if (NamedSchedule::open == &named) NamedSchedule::open = nullptr;
 }
 
+void refuse_unknown(const std::string &what, const std::string &name, const Names &known, const std::string &legal) {
+    std::string near = nearest_name(name, known);
+    throw Error(what + (near.empty() ? "." : "; did you mean '" + near + "'?") + "\n" + legal);
+}
+
 void GeneratorBase::set_parameter(const std::string &name, const std::string &value) {
-    Names known;
+    Names known, assignments;
     for (auto *p : recorder.parameters) {
         if (p->name == name) {
             p->set_from_text(value);
             return;
         }
         known.push_back(p->name);
+        assignments.push_back(p->name + "=" + p->text());
     }
-    std::string near = nearest_name(name, known), list;
-    for (auto *p : recorder.parameters) list += (list.empty() ? "" : ", ") + p->name + "=" + p->text();
-    throw Error("there is no parameter '" + name + "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
-                "\nParameters: " + (list.empty() ? "none" : list));
+    refuse_unknown("there is no parameter '" + name + "'", name, known,
+                   "Parameters: " + (known.empty() ? "none" : join(assignments)));
 }
 
 const Program &GeneratorBase::program(const std::string &name) {
@@ -68,14 +73,9 @@ std::unique_ptr<GeneratorBase> make_generator(const std::string &name) {
     auto it = all.find(name);
     if (it != all.end()) return it->second();
     Names known;
-    std::string list;
-    for (auto &g : all) {
-        known.push_back(g.first);
-        list += (list.empty() ? "" : ", ") + g.first;
-    }
-    std::string near = nearest_name(name, known);
-    throw Error("there is no generator '" + name + "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
-                "\nGenerators: " + (list.empty() ? "none" : list));
+    for (auto &g : all) known.push_back(g.first);
+    refuse_unknown("there is no generator '" + name + "'", name, known,
+                   "Generators: " + (known.empty() ? "none" : join(known)));
 }
 
 Schedule make_schedule(const GeneratorBase &g, const Program &p, const std::string &text) {
@@ -96,10 +96,7 @@ Schedule make_schedule(const GeneratorBase &g, const Program &p, const std::stri
         }
         known.push_back(s->name());
     }
-    std::string near = nearest_name(text, known), list;
-    for (auto &k : known) list += (list.empty() ? "" : ", ") + k;
-    throw Error("there is no schedule '" + text + "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
-                "\nSchedules: " + list + ", or @file");
+    refuse_unknown("there is no schedule '" + text + "'", text, known, "Schedules: " + join(known) + ", or @file");
 }
 
 }  // namespace stretto

@@ -58,6 +58,10 @@ struct RegisterGenerator {
     RegisterGenerator(const std::string &name, GeneratorFactory factory);
 };
 
+// Throws an Error: what there is not, the known name nearest to `name`, and what is legal.
+[[noreturn]] void refuse_unknown(const std::string &what, const std::string &name, const Names &known,
+                                 const std::string &legal);
+
 // The schedule that `text` names: "default", a named schedule, or "@file" with a schedule's text. Throws Error.
 Schedule make_schedule(const GeneratorBase &, const Program &, const std::string &text);
 

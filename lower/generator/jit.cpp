@@ -3,30 +3,20 @@
 #include "collectives/execute/kernel_error.h"
 #include "lang/error.h"
 #include "lang/print.h"
+#include "schedule/refuse.h"
 
 namespace stretto {
 
 struct Compiled::Contents {
     plan::PlanT plan;
-    std::vector<uint64_t> storage;  // the plan's bytes, aligned to 8
-    size_t size;
-    std::vector<uint8_t> bytes;
+    std::vector<uint8_t> bytes;  // of the plan; the allocator aligns them
+    mutable View buffer;         // of the bytes
     JitLibrary library;
-    halide_dimension_t dimension;
-    halide_buffer_t buffer{};
-    Contents(const Lowered &l)
-        : storage((l.bytes.size() + 7) / 8),
-          size(l.bytes.size()),
+    explicit Contents(const Lowered &l)
+        : plan(l.plan),
           bytes(l.bytes),
-          library(l.module, l.function, runtime::keep_kernel_error),
-          dimension(0, int(l.bytes.size()), 1) {
-        plan = l.plan;
-        std::memcpy(storage.data(), l.bytes.data(), size);
-        buffer.host = reinterpret_cast<uint8_t *>(storage.data());
-        buffer.type = halide_type_t(halide_type_uint, 8);
-        buffer.dimensions = 1;
-        buffer.dim = &dimension;
-    }
+          buffer(bytes.data(), {int64_t(bytes.size())}),
+          library(l.module, l.function, runtime::keep_kernel_error) {}
 };
 
 Compiled::Compiled(const Lowered &l) : contents(std::make_shared<Contents>(l)) {}
@@ -36,21 +26,18 @@ const plan::PlanT &Compiled::plan() const { return contents->plan; }
 const std::vector<uint8_t> &Compiled::bytes() const { return contents->bytes; }
 
 int Compiled::execute(stretto_comm_t *c, void **argv) const {
-    return stretto_execute_v1(c, &contents->buffer, contents->library.dispatch, argv);
+    return stretto_execute_v1(c, contents->buffer.get(), contents->library.dispatch, argv);
 }
 
 namespace {
 
 // The bits of a scalar argument of the plan's type.
-uint64_t scalar_bits(plan::Type t, double real, int64_t integer, bool is_real) {
+uint64_t scalar_bits(plan::Type t, double real, int64_t integer) {
     uint64_t bits = 0;
     auto put = [&](auto x) { std::memcpy(&bits, &x, sizeof x); };
-    if (!is_real) real = double(integer);
-    switch (t) {
-    case plan::Type::Float32: put(float(real)); break;
-    case plan::Type::Float64: put(real); break;
-    default: put(integer);
-    }
+    if (t == plan::Type::Float32) put(float(real));
+    else if (t == plan::Type::Float64) put(real);
+    else put(integer);
     return bits;
 }
 
@@ -61,10 +48,9 @@ bool is_float(plan::Type t) { return t >= plan::Type::Float16; }
 void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
     auto &p = contents->plan;
     auto refuse = [&](const std::string &why) {
-        std::string list;
-        for (auto &x : p.arguments) list += (list.empty() ? "" : ", ") + x->name;
-        throw Error("In the call of " + p.name + ": " + why + "\nLegal: " + p.name + "(communicator, " +
-                    list + ")");
+        std::vector<std::string> parameters{"communicator"};
+        for (auto &x : p.arguments) parameters.push_back(x->name);
+        throw Error("In the call of " + p.name + ": " + why + "\nLegal: " + p.name + "(" + join(parameters) + ")");
     };
     if (a.size() != p.arguments.size())
         refuse(std::to_string(a.size()) + " arguments are given, it has " +
@@ -94,7 +80,7 @@ void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
             bool real = a[i].scalar_type.is_float();
             if (real && !is_float(want.type))
                 refuse(want.name + " is an integer; a floating-point value is given.");
-            scalars[i] = scalar_bits(want.type, a[i].real, a[i].integer, real);
+            scalars[i] = scalar_bits(want.type, real ? a[i].real : double(a[i].integer), a[i].integer);
             argv[i] = &scalars[i];
             continue;
         }
