@@ -1,5 +1,6 @@
 #include "lower/halide_adapter.h"
 #include <mutex>
+#include <sstream>
 #include "lang/error.h"
 #include "lower/conversions.h"
 
@@ -60,21 +61,14 @@ void prepare_halide() {
 Target parse_target(const std::string &text) {
     prepare_halide();
     if (!Target::validate_target_string(text)) {
-        std::string last = text.substr(text.rfind('-') + 1);
         std::vector<std::string> known = {"host", "x86", "arm", "linux", "osx", "windows", "32", "64"};
         for (int f = 0; f < int(Target::FeatureEnd); f++) known.push_back(Target::feature_to_name(Target::Feature(f)));
-        for (size_t begin = 0; begin <= text.size();) {  // name the first part that is wrong
-            size_t end = std::min(text.find('-', begin), text.size());
-            std::string part = text.substr(begin, end - begin);
-            if (std::find(known.begin(), known.end(), part) == known.end()) {
-                last = part;
-                break;
-            }
-            begin = end + 1;
-        }
-        std::string near = nearest_name(last, known);
+        std::string part;  // the first that is unknown, else the last
+        std::istringstream parts(text);
+        while (std::getline(parts, part, '-') && std::find(known.begin(), known.end(), part) != known.end()) {}
+        std::string near = nearest_name(part, known);
         throw Error("there is no target '" + text + "'" +
-                    (near.empty() ? "." : ": '" + last + "' is unknown; did you mean '" + near + "'?") +
+                    (near.empty() ? "." : ": '" + part + "' is unknown; did you mean '" + near + "'?") +
                     "\nLegal: host, or Halide's arch-bits-os-features, as x86-64-linux-avx2-fma");
     }
     return Target(text);

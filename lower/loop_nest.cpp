@@ -1,7 +1,7 @@
 #include "lower/loop_nest.h"
 #include <sstream>
-#include "lang/order.h"
 #include "lang/print.h"
+#include "schedule/refuse.h"
 
 namespace stretto {
 
@@ -46,18 +46,17 @@ class LoopNest {
     }
     void computation(const Stage &s, const Binding &b, const std::string &indent) {
         const Node &n = l.graph.at(b.node);
-        std::string left = n.name + "(";
-        for (size_t d = 0; d < n.dimensions(); d++) left += (d ? ", " : "") + n.domain[d].name;
-        out << indent << left << ") = ";
+        out << indent << n.name << "(" << join(n.vars()) << ") = ";
         if (b.over == Binding::Ranks) out << combine_names[b.op] << " over ranks r of " << value(n, "@r");
         else if (b.over == Binding::Loops) out << combine_names[b.op] << " of " << value(n, "");
         else out << value(n, rank_of(s, n));
         if (b.over == Binding::Loops && s.order == Order::Lanes) out << " in " << order_lanes << " lanes";
         if (s.rides) out << " for this element's block";
         if (b.over == Binding::Loops && !s.rides) {
-            out << " for ";
+            Names reduced;
             for (size_t d = size_t(s.outputs); d < s.loops.size(); d++)
-                out << (d > size_t(s.outputs) ? ", " : "") << s.loops[d].name << " in " << range(s.loops[d]);
+                reduced.push_back(s.loops[d].name + " in " + range(s.loops[d]));
+            out << " for " << join(reduced);
         }
         out << "\n";
     }
@@ -81,10 +80,11 @@ class LoopNest {
     // One stage and the block sums that ride in it.
     void stage(const std::vector<const Stage *> &together, const char *comment) {
         const Stage &s = *together[0];
-        std::string names, indent;
+        std::string indent;
+        Names names;
         for (auto *part : together)
-            for (NodeId id : part->nodes) names += (names.empty() ? "" : ", ") + l.graph.at(id).name;
-        out << "# stage " << stages++ << ": " << (names.empty() ? "copies" : names) << "\n";
+            for (NodeId id : part->nodes) names.push_back(l.graph.at(id).name);
+        out << "# stage " << stages++ << ": " << (names.empty() ? "copies" : join(names)) << "\n";
         for (int d = 0; d < s.outputs; d++) {
             out << indent << "for " << s.loops[size_t(d)].name << " in " << range(s.loops[size_t(d)])
                 << (d == 0 ? comment : "") << ":\n";

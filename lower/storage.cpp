@@ -32,11 +32,6 @@ class Storage {
         });
     }
 
-    int add_buffer(const Node &n, const std::string &name) {
-        l.buffers.push_back({name, n.type, n.dims(), n.layout.first_sliced(), -1});
-        return int(l.buffers.size()) - 1;
-    }
-
     // p(i) = v(i), in one sweep with other copies of that shape.
     void add_copy(NodeId v, int to, size_t first) {
         const Node &n = l.graph.at(v);
@@ -57,7 +52,6 @@ class Storage {
         StageAccess read, write;
         read.read = write.written = v;
         read.reach = write.reach = reach;
-        read.buffer = -1;
         write.buffer = to;
         int k = int(into.accesses.size());
         into.accesses.push_back(read);
@@ -113,8 +107,10 @@ public:
                 copies.push_back(r);
         for (auto &s : stages)
             for (auto &a : s.accesses)
-                if (a.written >= 0 && !buffer_of.count(a.written))
-                    buffer_of[a.written] = add_buffer(g.at(a.written), g.at(a.written).name);
+                if (a.written >= 0 && buffer_of.emplace(a.written, int(l.buffers.size())).second) {
+                    const Node &n = g.at(a.written);
+                    l.buffers.push_back({n.name, n.type, n.dims(), n.layout.first_sliced(), -1});
+                }
         const size_t first = stages.size();
         for (auto &r : copies) add_copy(r.node, argument_buffer[size_t(r.argument)], first);
         for (auto &s : stages) {

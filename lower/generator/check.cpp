@@ -5,12 +5,13 @@
 #include "lang/error.h"
 #include "lang/reference/random_inputs.h"
 #include "lower/emit.h"
+#include "schedule/refuse.h"
 
 namespace stretto {
 
 namespace {
 
-// This rank's part, under `layout`, of a tensor of which it has more.
+// This rank's part of a tensor, of the shape of `shape`.
 HostTensor part_of(const HostTensor &whole, const HostTensor &shape) {
     HostTensor part = shape;
     int64_t at = 0;
@@ -62,10 +63,11 @@ struct Run {
                     it->different++;
                     it->largest = std::isnan(difference) ? INFINITY : std::max(it->largest, difference);
                     if (report.first_difference.empty()) {
+                        Names at_index;
+                        for (int64_t i : index) at_index.push_back(std::to_string(i));
                         std::ostringstream s;
-                        s << where << ": " << name << " on rank " << r << " at [";
-                        for (size_t d = 0; d < index.size(); d++) s << (d ? ", " : "") << index[d];
-                        s << "] is " << std::setprecision(17) << a << ", the reference has " << b;
+                        s << where << ": " << name << " on rank " << r << " at [" << join(at_index) << "] is "
+                          << std::setprecision(17) << a << ", the reference has " << b;
                         report.first_difference = s.str();
                     }
                 }
@@ -78,10 +80,10 @@ struct Run {
         // One run in three also has NaN, infinities, both zeros, subnormal and extreme numbers.
         RunInputs inputs = random_inputs(program, sizes, ranks, o.seed + uint64_t(report.runs), report.runs % 3 == 2 ? 12 : 0);
         RunResult expected = interpret(program, ranks, inputs, {has_fused_multiply_add(parse_target(o.compile.target))});
-        std::string where;
-        for (auto &[name, value] : sizes)
-            where += (where.empty() ? "" : ", ") + name + " = " + std::to_string(value);
-        where += (where.empty() ? "" : ", ") + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
+        Names parts;
+        for (auto &[name, value] : sizes) parts.push_back(name + " = " + std::to_string(value));
+        parts.push_back(std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"));
+        const std::string where = join(parts);
 
         // What each rank passes: the program's arguments, cut where the schedule has made them slices.
         std::vector<std::map<std::string, HostTensor>> memory(ranks);
