@@ -2,11 +2,7 @@
 
 namespace stretto {
 
-namespace {
-
-const char *const binding_prefix = "let.value";
-
-}  // namespace
+static const std::string binding_prefix = "let.value";
 
 std::string loop_name(int loop) { return "x" + std::to_string(loop); }
 
@@ -23,8 +19,8 @@ Expr bound(const Body &body, int number) {
 
 int bound_number(const Expr &e) {
     auto *v = e.as<Halide::Internal::Variable>();
-    const std::string prefix = binding_prefix;
-    return v && v->name.compare(0, prefix.size(), prefix) == 0 ? std::stoi(v->name.substr(prefix.size())) : -1;
+    const size_t length = binding_prefix.size();
+    return v && v->name.compare(0, length, binding_prefix) == 0 ? std::stoi(v->name.substr(length)) : -1;
 }
 
 std::vector<const Stage *> with_riders(const std::vector<Item> &items, size_t at) {

@@ -106,7 +106,6 @@ public:
 
 void describe(const Graph &g, Stage &s, const std::function<bool(NodeId)> &needed) {
     std::map<NodeId, Expr> inside;
-    std::map<NodeId, int> number;
     std::map<std::string, std::string> lets;
     for (NodeId id : s.nodes) {
         const Node &n = g.at(id);
@@ -125,8 +124,7 @@ void describe(const Graph &g, Stage &s, const std::function<bool(NodeId)> &neede
             Expr result = bound(s.body, int(s.body.bindings.size()) - 1);
             s.body.bindings.push_back({id, body.mutate(round_to(n.type, result)), Binding::Nothing, Sum});
         }
-        number[id] = int(s.body.bindings.size()) - 1;
-        inside[id] = bound(s.body, number[id]);
+        inside[id] = bound(s.body, int(s.body.bindings.size()) - 1);
     }
     for (NodeId id : s.nodes) {
         if (!needed(id)) continue;
@@ -134,7 +132,7 @@ void describe(const Graph &g, Stage &s, const std::function<bool(NodeId)> &neede
         a.written = id;
         a.from = g.at(id).stores_to_ranks() ? From::Each : From::Own;
         for (int d = 0; d < s.outputs; d++) a.reach.push_back(d);
-        s.body.stored.push_back({number[id], int(s.accesses.size())});
+        s.body.stored.push_back({bound_number(inside[id]), int(s.accesses.size())});
         s.accesses.push_back(a);
     }
 }
