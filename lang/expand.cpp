@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include "lang/error.h"
+#include "lang/functions.h"
 #include "lang/shared_parts.h"
 
 namespace stretto {
@@ -25,33 +26,40 @@ Expr quiet_nan(const Type &t) {
         t, t.bits() == 64 ? make_const(u64, uint64_t(0x7ff8000000000000)) : make_const(u32, 0x7fc00000));
 }
 
-// x, or the bound that it is beyond. NaN stays.
-Expr within(const Expr &x, float bound) {
-    return strict_float(select(x > bound, bound, select(x < -bound, -bound, x)));
-}
+// Halide's names, without the type at their end.
+struct UnaryFunction {
+    const char *name;
+    Expr (*definition)(const Expr &);
+};
+const UnaryFunction unary_functions[] = {
+    {"exp", functions::exp},
+    {"log", functions::log},
+    {"erf", functions::erf},
+    {"sin", functions::sin},
+    {"cos", functions::cos},
+    {"tan", functions::tan},
+    {"asin", functions::asin},
+    {"acos", functions::acos},
+    {"atan", functions::atan},
+    {"sinh", functions::sinh},
+    {"cosh", functions::cosh},
+    {"tanh", functions::tanh},
+    {"asinh", functions::asinh},
+    {"acosh", functions::acosh},
+    {"atanh", functions::atanh},
+    {"fast_inverse", [](const Expr &x) { return 1 / x; }},
+    {"fast_inverse_sqrt", [](const Expr &x) { return 1 / sqrt(x); }},
+};
 
-// halide_exp casts x * log2(e) to an integer: 0 for 1e10 and infinity. At 128 it is infinity, at -128 zero.
-Expr exp_f32(const Expr &x) {
-    return select(differs_from_itself(x), x, strict_float(halide_exp(within(x, 128))));
-}
-
-Expr log_f32(const Expr &x) {
-    Expr infinity = Expr(std::numeric_limits<float>::infinity());
-    return select(differs_from_itself(x) || strict_float(x == infinity), x, strict_float(halide_log(x)));
-}
-
-// halide_erf divides infinities beyond 1e19; it is 1 from 4 on.
-Expr erf_f32(const Expr &x) { return strict_float(halide_erf(within(x, 8))); }
-
-// C's pow but for accuracy: |x|^y = exp(y log |x|); negative bases with integral exponents only.
-Expr pow_f32(const Expr &x, const Expr &y) {
-    Expr zero = make_zero(f32), one = make_one(f32), infinity = Expr(std::numeric_limits<float>::infinity());
-    Expr magnitude = exp_f32(strict_float(y * log_f32(abs(x))));
-    Expr integral = floor(y) == y, half = y * 0.5f, odd = integral && floor(half) != half;
-    Expr of_zero = select(y > zero, zero, infinity);
-    Expr of_negative = select(!integral, quiet_nan(f32), select(odd, -magnitude, magnitude));
-    return strict_float(select(y == zero || x == one, one, differs_from_itself(x) || differs_from_itself(y),
-                               quiet_nan(f32), x == zero, of_zero, x > zero, magnitude, of_negative));
+// The definition of a call of a function, undefined of other calls.
+Expr definition(const Call *c, const std::vector<Expr> &args) {
+    if (c->call_type != Call::PureExtern || !c->type.is_float()) return {};
+    const std::string type = c->type.bits() == 64 ? "_f64" : "_f32";
+    for (auto &f : unary_functions)
+        if (c->name == f.name + type) return f.definition(args[0]);
+    if (c->name == "pow" + type) return functions::pow(args[0], args[1]);
+    if (c->name == "atan2" + type) return functions::atan2(args[0], args[1]);
+    return {};
 }
 
 class ExpandFunctions : public IRGraphMutator {
@@ -74,12 +82,8 @@ class ExpandFunctions : public IRGraphMutator {
     Expr visit(const Call *c) override {
         std::vector<Expr> args;
         for (auto &a : c->args) args.push_back(a.type().is_handle() ? a : mutate(a));
-        using Operands = const std::vector<Expr> &;
-        if (c->name == "exp_f32") return with_names(args, [](Operands x) { return exp_f32(x[0]); });
-        if (c->name == "log_f32") return with_names(args, [](Operands x) { return log_f32(x[0]); });
-        if (c->name == "pow_f32") return with_names(args, [](Operands x) { return pow_f32(x[0], x[1]); });
-        if (c->name == "erf_f32")
-            return with_names(args, [](Operands x) { return expand_functions(erf_f32(x[0])); });
+        Expr e = definition(c, args);
+        if (e.defined()) return e;
         return Call::make(c->type, c->name, args, c->call_type);
     }
     Expr extremum(ReduceOp op, const Expr &a, const Expr &b) {
@@ -119,7 +123,7 @@ class ExpandFunctions : public IRGraphMutator {
     Expr visit(const Mod *x) override {
         Expr a = mutate(x->a), b = mutate(x->b);
         if (!x->type.is_float()) return a % b;
-        return with_names({a, b}, [](auto &x) { return strict_float(x[0] - x[1] * floor(quotient(x[0], x[1]))); });
+        return functions::remainder(a, b);
     }
 };
 

@@ -387,13 +387,9 @@ IndexReduction norm2(const std::vector<Var> &k, const Expr &e) { return {Sum, k,
 Expr erf(Expr &x) { return erf(Expr(x)); }
 
 Expr erf(Expr &&x) {
-    Type t = is_float16(x.type()) ? x.type() : f32;
-    if (x.type() == f64) throw Error("erf of a float64 is not supported.\nLegal: erf(cast<float>(...))");
-    return Call::make(t,
-                      t == f16    ? "erf_f16"
-                      : t == bf16 ? "erf_bf16"
-                                  : "erf_f32",
-                      {Halide::cast(t, x)}, Call::PureExtern);
+    Type t = x.type().is_float() ? x.type() : f32;
+    const char *suffix = t == f16 ? "f16" : t == bf16 ? "bf16" : t == f64 ? "f64" : "f32";
+    return Call::make(t, std::string("erf_") + suffix, {Halide::cast(t, x)}, Call::PureExtern);
 }
 
 Expr ranks() { return ranks_value(); }

@@ -9,9 +9,7 @@ using Halide::Internal::Call;
 
 namespace {
 
-// Elementary functions are those of libm, which compiled code calls too. exp, log, pow and erf of
-// float32 are not here: their scalar and vector code differ, so the language replaces them by one
-// expression before anybody sees them.
+// What IEEE 754 defines to the last bit. All other functions the language replaces by expressions before anybody sees them.
 struct Unary {
     const char *name;
     float (*f32)(float);
@@ -22,26 +20,10 @@ const Unary unary_functions[] = {
     {"floor", std::floor, std::floor},
     {"ceil", std::ceil, std::ceil},
     {"trunc", std::trunc, std::trunc},
-    {"sin", std::sin, std::sin},
-    {"cos", std::cos, std::cos},
-    {"tan", std::tan, std::tan},
-    {"asin", std::asin, std::asin},
-    {"acos", std::acos, std::acos},
-    {"atan", std::atan, std::atan},
-    {"sinh", std::sinh, std::sinh},
-    {"cosh", std::cosh, std::cosh},
-    {"tanh", std::tanh, std::tanh},
-    {"asinh", std::asinh, std::asinh},
-    {"acosh", std::acosh, std::acosh},
-    {"atanh", std::atanh, std::atanh},
-    {"exp", nullptr, std::exp},
-    {"log", nullptr, std::log},
 };
 
 [[noreturn]] void unknown(const Call *c) {
-    bool expanded = c->name == "exp_f32" || c->name == "log_f32" || c->name == "pow_f32";
-    throw Error("reference: no definition of " + c->name + " of type " + type_name(c->type) +
-                (expanded ? "; the language expands it before" : ""));
+    throw Error("reference: no definition of " + c->name + " of type " + type_name(c->type));
 }
 
 bool has_name(const Call *c, const std::string &base, const char *suffix) {
@@ -60,17 +42,11 @@ Code binary(const Code &a, const Code &b, F f) {
     });
 }
 
-Code library_function(const Call *c, const std::vector<Code> &args) {
+Code ieee_function(const Call *c, const std::vector<Code> &args) {
     for (auto &u : unary_functions) {
-        if (has_name(c, u.name, "_f32") && u.f32) return unary<float>(args[0], u.f32);
-        if (has_name(c, u.name, "_f64") && u.f64) return unary<double>(args[0], u.f64);
+        if (has_name(c, u.name, "_f32")) return unary<float>(args[0], u.f32);
+        if (has_name(c, u.name, "_f64")) return unary<double>(args[0], u.f64);
     }
-    if (c->name == "pow_f64")
-        return binary<double>(args[0], args[1], [](double a, double b) { return std::pow(a, b); });
-    if (c->name == "atan2_f64")
-        return binary<double>(args[0], args[1], [](double a, double b) { return std::atan2(a, b); });
-    if (c->name == "atan2_f32")
-        return binary<float>(args[0], args[1], [](float a, float b) { return std::atan2(a, b); });
     return {};
 }
 
@@ -217,7 +193,7 @@ Expr simpler_call(const Call *c) {
 }
 
 Code compile_call(const Call *c, const std::vector<Code> &args) {
-    Code result = library_function(c, args);
+    Code result = ieee_function(c, args);
     if (!result.function) result = constant_or_test(c, args);
     if (!result.function && !args.empty()) {
         result = with_type(c->args[0].type(), [&](auto zero) -> Code {
