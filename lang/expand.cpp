@@ -103,6 +103,11 @@ class ExpandFunctions : public IRGraphMutator {
     }
     Expr visit(const LE *x) override { return at_most(mutate(x->a), mutate(x->b)); }
     Expr visit(const GE *x) override { return at_most(mutate(x->b), mutate(x->a)); }
+    // To Halide 21 the constants -0 and +0 are equal, and one of them stands for both in a kernel.
+    Expr visit(const FloatImm *x) override {
+        if (x->value != 0 || !std::signbit(x->value) || x->type.bits() < 32) return x;
+        return reinterpret(x->type, make_const(bits_of(x->type), uint64_t(1) << (x->type.bits() - 1)));
+    }
     // Halide refuses a constant divisor of 0.
     static Expr quotient(const Expr &a, const Expr &b) {
         const FloatImm *zero = b.as<FloatImm>();

@@ -57,7 +57,7 @@ T divide(T a, T b) {
 }
 template <class T>
 T remainder(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return a - b * std::floor(a / b);
+    if constexpr (std::is_floating_point_v<T>) throw Error("reference: no definition of % of floats");
     else return b == 0 ? T(0) : subtract(a, multiply(divide(a, b), b));
 }
 

@@ -27,8 +27,8 @@ inline HostTensor by_reference(const Formula &f, const std::vector<HostTensor> &
 }
 
 // lanes: 1 for a scalar loop.
-inline HostTensor by_jit(const Formula &f, const std::vector<HostTensor> &operands, int lanes) {
-    static Halide::Target target = Halide::get_jit_target_from_environment();
+inline HostTensor by_jit(const Formula &f, const std::vector<HostTensor> &operands, int lanes,
+                         const Halide::Target &target = Halide::get_jit_target_from_environment()) {
     Var i("i");
     std::vector<Halide::ImageParam> params;
     for (auto &t : operands) {
