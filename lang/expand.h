@@ -9,9 +9,8 @@ namespace stretto {
 // NaN on one side); integers wrap.
 Expr combine(ReduceOp op, const Expr &a, const Expr &b);
 
-// exp, log, pow, erf of f32 as fixed sequences of strict operations; max, min, % of floats by their definitions. (f64 and
-// the trigonometric functions call the C library, which is the same for every back end on a CPU.)
-//   exp(x)   ->   select(x != x, x, strict_float(halide_exp(x)))
+// Every mathematical function by its definition (functions.h), % of floats, max and min too: strict operations, no call.
+//   tanh(x) + max(x, y)   ->   (let ... in with_sign(e / (e + 2), x)) + select(x == y, ..., x > y || x != x, x, y)
 Expr expand_functions(const Expr &);
 
 // 16-bit floats are storage: operands are widened, results rounded once, where a node or a cast says so.

@@ -38,7 +38,6 @@ Expr magnitude(const Expr &x) { return float_of(bits(x) & unsigned_constant(x.ty
 Expr sign_bit(const Expr &x) { return bits(x) & unsigned_constant(x.type(), sign_mask(x.type())); }
 Expr with_sign(const Expr &x, const Expr &sign) { return float_of(bits(x) | sign); }
 
-
 Expr at_most(const Expr &x, double bound) {
     Expr b = constant(x.type(), bound);
     return select(x > b, b, x);
@@ -63,11 +62,6 @@ Rounded rounded(Steps &s, const Expr &x) {
     const double big = std::ldexp(1.5, significand_bits(x.type()));
     Expr shifted = s(x + constant(x.type(), big));
     return {s(shifted - constant(x.type(), big)), bits(shifted) - bits(constant(x.type(), big))};
-}
-
-Pair exact_sum(Steps &s, const Expr &a, const Expr &b) {
-    Expr high = s(a + b), rest = s(high - a);
-    return {high, s((a - (high - rest)) + (b - rest))};
 }
 
 Pair ordered_sum(Steps &s, const Expr &a, const Expr &b) {

@@ -21,19 +21,19 @@ public:
 inline int significand_bits(const Type &t) { return t.bits() == 64 ? 52 : 23; }
 inline int exponent_bias(const Type &t) { return t.bits() == 64 ? 1023 : 127; }
 
-Expr constant(const Type &, double);          // of a float type
+Expr constant(const Type &, double);             // of a float type
 Expr unsigned_constant(const Type &, uint64_t);  // of the unsigned type as wide as a float type
 Expr infinity(const Type &);
 Expr quiet_nan(const Type &);
 
-Expr bits(const Expr &x);                            // as an unsigned integer of the same width
+Expr bits(const Expr &x);  // as an unsigned integer of the same width
 Expr float_of(const Expr &bits);
-Expr magnitude(const Expr &x);                       // |x|
-Expr sign_bit(const Expr &x);                        // of bits(x), alone
-Expr with_sign(const Expr &x, const Expr &sign);     // of x >= 0
+Expr magnitude(const Expr &x);                    // |x|
+Expr sign_bit(const Expr &x);                     // of bits(x), alone
+Expr with_sign(const Expr &x, const Expr &sign);  // of x >= 0
 
-Expr at_most(const Expr &x, double bound);           // NaN stays
-Expr within(const Expr &x, double bound);            // -bound <= x <= bound; NaN stays
+Expr at_most(const Expr &x, double bound);  // NaN stays
+Expr within(const Expr &x, double bound);   // -bound <= x <= bound; NaN stays
 // The low half of the significand of x cleared: high_part(x) * high_part(y) is exact, and so is x - high_part(x).
 Expr high_part(const Expr &x);
 
@@ -51,7 +51,6 @@ Rounded rounded(Steps &, const Expr &x);
 struct Pair {
     Expr high, low;
 };
-Pair exact_sum(Steps &, const Expr &a, const Expr &b);      // Knuth's; of any a, b
 Pair ordered_sum(Steps &, const Expr &a, const Expr &b);    // Dekker's; |a| >= |b|
 Pair exact_product(Steps &, const Expr &a, const Expr &b);  // Dekker's
 Pair sum(Steps &, const Pair &a, const Pair &b);            // |a| >= |b|

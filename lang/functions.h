@@ -4,27 +4,27 @@
 // Operands are f32 or f64, two of them of one type; the result has their type. It is NaN if an operand is, but for pow.
 // Each result is within 4 ulp (of the correctly rounded value, over the whole range, subnormal operands and results
 // included; tests/lang/functions_accuracy.cpp has the measured bounds). Infinities, zeros and their signs are those of
-// C99's Annex F. Exact: no conversion of a float to an integer is out of range, whatever the operand.
+// C99's Annex F. Whatever the operand, no conversion of a float to an integer is out of range.
 #pragma once
 #include "lang/types.h"
 
 namespace stretto::functions {
 
 Expr exp(const Expr &x);
-Expr log(const Expr &x);                   // log(+-0) = -inf, log(x < 0) = NaN
-Expr pow(const Expr &x, const Expr &y);    // pow(x, 0) = pow(1, y) = 1, NaN or not; exact where the result is a float
+Expr log(const Expr &x);                 // log(+-0) = -inf, log(x < 0) = NaN
+Expr pow(const Expr &x, const Expr &y);  // pow(x, 0) = pow(1, y) = 1, NaN or not; exact where the result is a float
 Expr sinh(const Expr &x);
 Expr cosh(const Expr &x);
 Expr tanh(const Expr &x);
 Expr erf(const Expr &x);
 Expr asinh(const Expr &x);
-Expr acosh(const Expr &x);                 // NaN below 1
-Expr atanh(const Expr &x);                 // atanh(+-1) = +-inf, NaN beyond
-Expr sin(const Expr &x);                   // of any finite operand, reduced with as many bits of 2 / pi as it needs; sin(inf) = NaN
+Expr acosh(const Expr &x);  // NaN below 1
+Expr atanh(const Expr &x);  // atanh(+-1) = +-inf, NaN beyond
+Expr sin(const Expr &x);    // of any finite operand, reduced with as many bits of 2 / pi as it needs; sin(inf) = NaN
 Expr cos(const Expr &x);
 Expr tan(const Expr &x);
-Expr asin(const Expr &x);                  // NaN beyond +-1
-Expr acos(const Expr &x);                  // NaN beyond +-1
+Expr asin(const Expr &x);  // NaN beyond +-1
+Expr acos(const Expr &x);  // NaN beyond +-1
 Expr atan(const Expr &x);
 Expr atan2(const Expr &y, const Expr &x);  // the angle of (x, y) in [-pi, pi]; atan2(+-0, -0) = +-pi
 

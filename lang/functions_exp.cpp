@@ -18,13 +18,16 @@ ExpParts exp_parts(Steps &s, const Expr &x, const Expr &low, bool for_f32) {
     p.reduced = s(high + rest);
     if (low.defined()) p.reduced_low = s(rest - (p.reduced - high));
     // (e^r - 1 - r) / r^2 on [-0.3466, 0.3466]
-    static const std::vector<double> c32 = {0x1p-1, 0x1.5554dcp-3, 0x1.555518p-5, 0x1.120be8p-7, 0x1.6d12acp-10},
-                                     c35 = {0x1.fffffffffff5bp-2, 0x1.555555676d8bep-3, 0x1.5555555cd1b5fp-5, 0x1.1110c5e981ab9p-7,
-                                            0x1.6c1684732b476p-10, 0x1.a15211e3cfdafp-13, 0x1.a1150a427a802p-16},
-                                     c64 = {0x1.0000000000001p-1, 0x1.5555555555556p-3, 0x1.5555555553d34p-5, 0x1.1111111110933p-7,
-                                            0x1.6c16c1789e1a5p-10, 0x1.a01a01a80d78ap-13, 0x1.a019b8c65274fp-16, 0x1.71de0cbe2df6bp-19,
-                                            0x1.2891d98b82edap-22, 0x1.af3aa9a3b181ap-26};
-    p.square = s((p.reduced * p.reduced) * polynomial(p.reduced, !wide ? c32 : for_f32 ? c35 : c64));
+    static const std::vector<double> c32 = {0x1p-1, 0x1.5554dcp-3, 0x1.555518p-5, 0x1.120be8p-7, 0x1.6d12acp-10};
+    static const std::vector<double> c64_for_f32 = {0x1.fffffffffff5bp-2, 0x1.555555676d8bep-3, 0x1.5555555cd1b5fp-5,
+                                                    0x1.1110c5e981ab9p-7, 0x1.6c1684732b476p-10, 0x1.a15211e3cfdafp-13,
+                                                    0x1.a1150a427a802p-16};
+    static const std::vector<double> c64 = {0x1.0000000000001p-1, 0x1.5555555555556p-3, 0x1.5555555553d34p-5,
+                                            0x1.1111111110933p-7, 0x1.6c16c1789e1a5p-10, 0x1.a01a01a80d78ap-13,
+                                            0x1.a019b8c65274fp-16, 0x1.71de0cbe2df6bp-19, 0x1.2891d98b82edap-22,
+                                            0x1.af3aa9a3b181ap-26};
+    const auto &c = !wide ? c32 : (for_f32 ? c64_for_f32 : c64);
+    p.square = s((p.reduced * p.reduced) * polynomial(p.reduced, c));
     p.fraction = s(p.reduced + p.square);
     return p;
 }

@@ -6,12 +6,13 @@ namespace stretto::functions {
 
 // e^x = 2^n * (1 + fraction), fraction in [-0.3, 0.42] with a relative error of 1 ulp.
 struct ExpParts {
-    Expr fraction;  // e^r - 1
-    Expr exponent;  // n modulo 2^32 or 2^64
-    Expr reduced;   // r = x - n * ln 2
+    Expr fraction;             // e^r - 1
+    Expr exponent;             // n modulo 2^32 or 2^64
+    Expr reduced;              // r = x - n * ln 2
     Expr reduced_low, square;  // what r was rounded by; e^r - 1 - r
 };
-// `terms` of the polynomial; fewer where a result of f32 is computed in f64. `low`: of x, or undefined.
+// Of |x| <= 746, 105 in f32. low: what x was rounded by, or undefined, and then reduced_low is too. for_f32: in f64, to the
+// accuracy that a result in f32 needs.
 ExpParts exp_parts(Steps &, const Expr &x, const Expr &low = {}, bool for_f32 = false);
 
 // p * 2^(n + shift), rounded once, for all n that occur.

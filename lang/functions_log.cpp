@@ -1,5 +1,6 @@
 // log and what is made of it. The logarithm of a significand m in [sqrt(1/2), sqrt(2)) is that of (1 + q) / (1 - q),
 // q = (m - 1) / (m + 1): 2 q + q^3 * (2/3 + 2/5 q^2 + ...) (Abramowitz and Stegun 4.1.27).
+#include <cmath>
 #include "lang/functions.h"
 #include "lang/functions_exp.h"
 
@@ -7,8 +8,8 @@ namespace stretto::functions {
 
 namespace {
 
-constexpr double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;   // high * an exponent is exact in f64
-constexpr double ln2_high32 = 0x1.62e4p-1, ln2_low32 = 0x1.7f7d1cp-20;            // in f32
+constexpr double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;  // high * an exponent is exact in f64
+constexpr double ln2_high32 = 0x1.62e4p-1, ln2_low32 = 0x1.7f7d1cp-20;           // in f32
 
 // x = m * 2^exponent; of positive finite x.
 struct Scaled {
@@ -18,35 +19,36 @@ struct Scaled {
 Scaled scaled(Steps &s, const Expr &x, bool maybe_subnormal = true) {
     const Type t = x.type();
     const int width = significand_bits(t), bias = exponent_bias(t);
-    Expr normal = x, unit = constant(t, 1);
-    double shifted = 0;
+    const int lift = t.bits() == 64 ? 54 : 25;
+    Expr normal = x, lifted = constant(t, 0);
     if (maybe_subnormal) {
-        Expr tiny = s(x < constant(t, t.bits() == 64 ? 0x1p-1022 : 0x1p-126));
-        normal = s(select(tiny, x * constant(t, t.bits() == 64 ? 0x1p54 : 0x1p25), x));
-        shifted = t.bits() == 64 ? 54 : 25;
-        unit = s(select(tiny, constant(t, shifted), constant(t, 0)));
+        Expr tiny = s(x < constant(t, std::ldexp(1.0, 1 - bias)));
+        normal = s(select(tiny, x * constant(t, std::ldexp(1.0, lift)), x));
+        lifted = s(select(tiny, constant(t, lift), constant(t, 0)));
     }
     Expr up = bits(constant(t, 1)) - bits(constant(t, t.bits() == 64 ? 0x1.6a09e667f3bcdp-1 : 0x1.6a09e6p-1));
     Expr biased = s((bits(normal) + up) >> width);
     Expr m = float_of(bits(normal) - (biased << width) + unsigned_constant(t, uint64_t(bias) << width));
-    const double big = t.bits() == 64 ? 0x1p52 : 0x1p23;
+    const double big = std::ldexp(1.0, width);
     Expr exponent = float_of(biased | bits(constant(t, big))) - constant(t, big + bias);
-    return {s(m - 1), maybe_subnormal ? s(exponent - unit) : s(exponent)};
+    return {s(m - 1), s(exponent - lifted)};
 }
 
 // (log((1 + q) / (1 - q)) - 2 q) / q^3 by q^2 on [0, 0.02945], Chebyshev interpolants (mpmath's chebyfit, 60 digits)
-const std::vector<double> series32 = {0x1.555556p-1, 0x1.9999ecp-2, 0x1.245c38p-2, 0x1.ddd172p-3},
-                          series37 = {0x1.5555555564f23p-1, 0x1.999998ca9ec73p-2, 0x1.2493242f22b76p-2, 0x1.c67ab529f564fp-3,
-                                      0x1.8c8edd9198f8ep-3},
-                          series64 = {0x1.5555555555555p-1, 0x1.9999999999a38p-2, 0x1.2492492476ba1p-2, 0x1.c71c72017a15cp-3,
-                                      0x1.745cf8f6c9119p-3, 0x1.3b1c38474d3eep-3, 0x1.0fbe478772696p-3, 0x1.0c06cf14c641bp-3};
+const std::vector<double> series32 = {0x1.555556p-1, 0x1.9999ecp-2, 0x1.245c38p-2, 0x1.ddd172p-3};
+const std::vector<double> series64_for_f32 = {0x1.5555555564f23p-1, 0x1.999998ca9ec73p-2, 0x1.2493242f22b76p-2,
+                                              0x1.c67ab529f564fp-3, 0x1.8c8edd9198f8ep-3};
+const std::vector<double> series64 = {0x1.5555555555555p-1, 0x1.9999999999a38p-2, 0x1.2492492476ba1p-2,
+                                      0x1.c71c72017a15cp-3, 0x1.745cf8f6c9119p-3, 0x1.3b1c38474d3eep-3,
+                                      0x1.0fbe478772696p-3, 0x1.0c06cf14c641bp-3};
 
 // Of positive finite x. As 2 q = f - q f with f = m - 1, the largest part is exact.
 Expr log_of(Steps &s, const Expr &x, bool for_f32 = false) {
     const Type t = x.type();
     const bool wide = t.bits() == 64;
     Scaled m = scaled(s, x, !for_f32);
-    Expr f = m.fraction, q = s(f / (f + 2)), z = s(q * q), r = z * polynomial(z, !wide ? series32 : for_f32 ? series37 : series64);
+    const auto &series = !wide ? series32 : (for_f32 ? series64_for_f32 : series64);
+    Expr f = m.fraction, q = s(f / (f + 2)), z = s(q * q), r = z * polynomial(z, series);
     Expr rest = q * (f - r) - m.exponent * constant(t, wide ? ln2_low : ln2_low32);
     return s(m.exponent * constant(t, wide ? ln2_high : ln2_high32) + (f - rest));
 }
@@ -88,7 +90,7 @@ Expr log(const Expr &operand) {
     Expr x = s(operand), of_zero = select(x == 0, constant(t, -1) * infinity(t), quiet_nan(t));
     Expr finite = s(select(x > 0 && x < infinity(t), x, constant(t, 1)));
     Expr y = log_of(s, finite);
-    return s.result(select(x > 0 && x < infinity(t), y, x > 0 || x != x, x, of_zero));
+    return s.result(select(x > 0 && x<infinity(t), y, x> 0 || x != x, x, of_zero));
 }
 
 Expr asinh(const Expr &operand) {

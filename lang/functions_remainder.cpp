@@ -1,5 +1,5 @@
-// The remainder of floats, by integers: a = A 2^i, b = B 2^j with integers A, B; a mod b = (A 2^(i - j) mod B) 2^j. The power of
-// two modulo B is found by squaring (Knuth, The Art of Computer Programming 4.6.3).
+// The remainder of floats, by integers: a = A 2^i, b = B 2^j with integers A, B; a mod b = (A 2^(i - j) mod B) 2^j. The power
+// of two modulo B is found by squaring (Knuth, The Art of Computer Programming 4.6.3).
 #include "lang/formula.h"
 #include "lang/functions.h"
 

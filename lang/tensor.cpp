@@ -388,7 +388,9 @@ Expr erf(Expr &x) { return erf(Expr(x)); }
 
 Expr erf(Expr &&x) {
     Type t = x.type().is_float() ? x.type() : f32;
-    const char *suffix = t == f16 ? "f16" : t == bf16 ? "bf16" : t == f64 ? "f64" : "f32";
+    const char *suffix = t == f16 ? "f16" : t == bf16 ? "bf16"
+                                        : t == f64    ? "f64"
+                                                      : "f32";
     return Call::make(t, std::string("erf_") + suffix, {Halide::cast(t, x)}, Call::PureExtern);
 }
 

@@ -10,9 +10,12 @@ namespace stretto {
 // ---- Halide's expression language, element by element. Found by argument-dependent lookup for the types below too.
 using Halide::abs;
 using Halide::acos;
+using Halide::acosh;
 using Halide::asin;
+using Halide::asinh;
 using Halide::atan;
 using Halide::atan2;
+using Halide::atanh;
 using Halide::bfloat16_t;
 using Halide::cast;
 using Halide::ceil;
@@ -48,10 +51,25 @@ using Halide::operator!=;
 using Halide::operator&&;
 using Halide::operator||;
 using Halide::operator!;
-// The error function, of float32 (16-bit floats are widened). References to what is not const, so that of an Expr it is
-// preferred over Halide::erf.
+// The error function. References to what is not const, so that of an Expr it is preferred over Halide::erf.
 Expr erf(Expr &&x);
 Expr erf(Expr &x);
+// What Halide approximates under these names are the functions themselves. Objects, or Halide's would be found too.
+inline constexpr struct FastExp {
+    Expr operator()(const Expr &x) const { return exp(x); }
+} fast_exp{};
+inline constexpr struct FastLog {
+    Expr operator()(const Expr &x) const { return log(x); }
+} fast_log{};
+inline constexpr struct FastPow {
+    Expr operator()(const Expr &x, const Expr &y) const { return pow(x, y); }
+} fast_pow{};
+inline constexpr struct FastSin {
+    Expr operator()(const Expr &x) const { return sin(x); }
+} fast_sin{};
+inline constexpr struct FastCos {
+    Expr operator()(const Expr &x) const { return cos(x); }
+} fast_cos{};
 
 // ---- Parameters of a generator: read when the algorithm runs, not when members are constructed.
 struct GeneratorParamBase {

@@ -3,9 +3,9 @@
 // compiled code is measured; a sample is compared with the reference interpreter and with scalar code, bit for bit.
 // STRETTO_LONG=1 in the environment: 10^6 points for each function instead of 24,000.
 #include <doctest/doctest.h>
-#include "tests/reference/jit.h"
 #include "lang/expand.h"
 #include "lang/tensor.h"
+#include "tests/reference/jit.h"
 
 extern "C" {
 #include <quadmath.h>
@@ -48,9 +48,11 @@ const Function functions[] = {
     {"log", [](auto &x) { return log(x[0]); }, [](Quad x, Quad) { return logq(x); },
      {{0.5, 2}, {0.99, 1.01}, {0, 100}, {0, 1.2e-38}, {0, 2.3e-308}}},
     {"pow", [](auto &x) { return pow(x[0], x[1]); }, [](Quad x, Quad y) { return powq(x, y); },
-     {{0, 2}, {0.9, 1.1}, {-20, 20}, {0, 1e6}, {0, 1e-38}, {0.999, 1.001}}, {{-8, 8}, {-1000, 1000}, {-140, 140}, {-50, 50}, {-3, 3}, {-3e5, 3e5}}, true},
+     {{0, 2}, {0.9, 1.1}, {-20, 20}, {0, 1e6}, {0, 1e-38}, {0.999, 1.001}},
+     {{-8, 8}, {-1000, 1000}, {-140, 140}, {-50, 50}, {-3, 3}, {-3e5, 3e5}}, true},
     {"%", [](auto &x) { return x[0] % x[1]; }, remainder_exact,
-     {{-10, 10}, {-1e6, 1e6}, {0, 1e30}, {-1, 1}, {-1e-39, 1e-39}, {0, 1e-300}}, {{-3, 3}, {-1e-3, 1e-3}, {-1e-30, 1e-30}, {-1e9, 1e9}, {-1e-40, 1e-40}, {-1e-310, 1e-310}}, true},
+     {{-10, 10}, {-1e6, 1e6}, {0, 1e30}, {-1, 1}, {-1e-39, 1e-39}, {0, 1e-300}},
+     {{-3, 3}, {-1e-3, 1e-3}, {-1e-30, 1e-30}, {-1e9, 1e9}, {-1e-40, 1e-40}, {-1e-310, 1e-310}}, true},
     {"tanh", [](auto &x) { return tanh(x[0]); }, [](Quad x, Quad) { return tanhq(x); },
      {{-1, 1}, {-20, 20}, {-0.2, 0.2}, {0.15, 0.19}, {-1e-4, 1e-4}}},
     {"erf", [](auto &x) { return stretto::erf(Expr(x[0])); }, [](Quad x, Quad) { return erfq(x); },
@@ -87,10 +89,14 @@ bool long_test() { return std::getenv("STRETTO_LONG") != nullptr; }
 // Hard points by name: exact results, ends of ranges, huge angles, numbers next to multiples of pi / 2.
 std::vector<double> hard_points() {
     std::vector<double> v = special_values();
-    for (double x : {-2., -0.25, 1.5, 2.5, 4., 5., 13., 1e-40, 1e-45, -1e-45, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-310, 1e308, -1e308,
-                     1.7976931348623157e308, 1e22, 6381956970095103. * 0x1p797, 16367173. * 0x1p72, 0.785398163397448309, 1.570796326794896619,
-                     3.141592653589793, 709.7827128933841, 709.79, -708.39, -745.13, -745.14, -87.5, 88.72284, 0.9, 2.25, 0.41421356237309503, 0x1p53,
-                     0x1p53 + 2, 0x1p24, 0x1p23 + 1, 0x1p52 + 1, 1 + 0x1p-23, 1 - 0x1p-24, 1 + 0x1p-52, 1 - 0x1p-53, 0x1p31, 0x1p33, 0x1p62, 0x1p65})
+    for (double x : {-2., -0.25, 1.5, 2.5, 4., 5., 13., 0.9, 2.25, 0.41421356237309503, 1e308, -1e308, 1e22,
+                     1.7976931348623157e308,
+                     1e-40, 1e-45, -1e-45, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-310,
+                     6381956970095103. * 0x1p797, 16367173. * 0x1p72, 0.785398163397448309,
+                     1.570796326794896619, 3.141592653589793,
+                     709.7827128933841, 709.79, -708.39, -745.13, -745.14, -87.5, 88.72284,
+                     0x1p53, 0x1p53 + 2, 0x1p24, 0x1p23 + 1, 0x1p52 + 1, 0x1p31, 0x1p33, 0x1p62, 0x1p65,
+                     1 + 0x1p-23, 1 - 0x1p-24, 1 + 0x1p-52, 1 - 0x1p-53})
         v.push_back(x);
     return v;
 }
@@ -164,7 +170,8 @@ TEST_CASE("functions are within 4 ulp of the true values, the remainder is exact
                 beyond += d > 4;
                 if (d > worst) worst = d, at = i;
             }
-            std::printf("%-8s%-6s%10ld  %.3g ulp, at %.17g", f.name, t == f64 ? "f64" : "f32", long(n), worst, element(x[0], at));
+            std::printf("%-8s%-6s%10ld  %.3g ulp, at %.17g", f.name, t == f64 ? "f64" : "f32", long(n), worst,
+                        element(x[0], at));
             if (f.operands() == 2) std::printf(", %.17g", element(x[1], at));
             std::printf(" (%.17g)%s\n", element(y, at), beyond ? ("  " + std::to_string(beyond) + " are beyond").c_str() : "");
             CHECK_MESSAGE(worst <= (f.exact == remainder_exact ? 0.5 : 4), what << " is off by " << worst << " ulp");

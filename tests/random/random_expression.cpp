@@ -64,7 +64,7 @@ class Chain {
         case 3: return did("exp", exp(min(e, constant(2))));
         case 4: return did("log", log(abs(e) + constant(0.5)));
         case 5: return did("pow", pow(abs(e) + constant(0.5), constant(0.25 * (1 + draw.below(6)))));
-        case 6: return t == f64 ? did("floor", floor(e)) : did("erf", stretto::erf(e));
+        case 6: return did("erf", stretto::erf(e));
         case 7: return did("floor", floor(e * constant(4)));
         case 8: return did("round", round(e * constant(4)));
         case 9: return did("clamp", clamp(e, constant(-1), some_constant()));
