@@ -45,11 +45,13 @@ Expr remainder(const Expr &dividend, const Expr &divisor) {
     m.value = s(select(B.significand == 0, make_const(u64, 1), B.significand));
     Expr float_value = s(m.as_float(m.value));
     m.inverse = s(1 / float_value);
-    Expr less = s(p < q), shift = s(select(less, make_const(u64, 0), A.exponent - B.exponent));
-    const int shift_bits = t.bits() == 64 ? 11 : 9;
-    Expr power = s(select(m.value == 1, make_const(u64, 0), make_const(u64, 1)));
-    for (int k = shift_bits - 1; k >= 0; k--) {
-        if (k < shift_bits - 1) power = m.product(s, power, power);
+    Expr less = s(p < q || q != q), shift = s(select(less, make_const(u64, 0), A.exponent - B.exponent));
+    // 2^(shift / 2^squarings) is 2^31 at most; then it is squared.
+    const int squarings = t.bits() == 64 ? 6 : 3;
+    Expr one = select(m.value == 1, make_const(u64, 0), make_const(u64, 1));
+    Expr power = m.product(s, s(make_const(u64, 1) << (shift >> squarings)), s(one));
+    for (int k = squarings - 1; k >= 0; k--) {
+        power = m.product(s, power, power);
         Expr twice = s(power << 1);
         power = s(select((shift >> k & 1) == 1, select(twice < m.value, twice, twice - m.value), power));
     }

@@ -205,7 +205,6 @@ TEST_CASE("require, random, functions") {
     require("a condition on rank()", [](auto &) { return rank() > 0; });
     require("a condition on a scalar that is no argument", [](auto &) { return Expr(Input<float>{"other"}) > 0.0f; });
     r("a negative stream", [](auto &o) { o.out(o.i) = o.x(o.i) * random(Expr(1), -2); });
-    r("erf of float64", [](auto &o) { o.out(o.i) = cast<float>(erf(cast<double>(o.x(o.i)))); });
     r("random of an index that is not there", [](auto &o) { o.out(o.i) = o.x(o.i) * random(Expr(1), 0, {o.k}); });
     r.check("lang/recorder_require");
 }
