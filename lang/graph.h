@@ -181,7 +181,7 @@ struct Result {
 };
 
 struct Requirement {
-    Expr condition;  // over scalars, sizes, ranks(); boolean
+    Expr condition;  // over scalars, sizes, ranks(); boolean; functions in it are not expanded
     std::string text;
 };
 
@@ -191,7 +191,7 @@ struct Graph {
     std::vector<Argument> arguments;
     std::vector<Node> nodes;
     std::vector<Result> results;
-    std::vector<Expr> scalars;  // plan scalars, each evaluated once a call in its own type
+    std::vector<Expr> scalars;  // plan scalars, each evaluated once a call in its own type; functions in them are not expanded
     std::vector<Requirement> requirements;
     int next_group = 0;
     // Of every node that there is or was, by id: verbs and messages speak of both.

@@ -315,7 +315,7 @@ class Builder {
         bool accumulates = n.as<Reduction>() || n.as<Blocks>();
         // A reduction adds up the wide values; widen_float16 would round each addend first.
         e = accumulates && is_float16(e.type()) ? widen_float16(Halide::cast(f32, e)) : widen_float16(e);
-        n.value = take_out_scalars(g, expand_functions(e));
+        n.value = expand_functions(take_out_scalars(g, e));
     }
 
     NodeId value_node(const DefinitionPtr &d, ArgumentId argument) {
@@ -451,7 +451,7 @@ public:
                  "\") uses rank(): ranks would disagree on whether the call fails.\n"
                  "Legal: conditions on scalar arguments, sizes and ranks()");
         check_symbols(r.condition, [&] { return "require(..., \"" + r.text + "\")"; });
-        g.requirements.push_back({expand_functions(widen_float16(r.condition)), r.text});
+        g.requirements.push_back({widen_float16(r.condition), r.text});
     }
 };
 

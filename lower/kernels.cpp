@@ -266,8 +266,9 @@ public:
     // ranks, rank. -1 if there are none.
     int scalar_kernel() {
         const Graph &g = l.graph;
-        std::vector<Expr> values = g.scalars;
-        for (auto &r : g.requirements) values.push_back(r.condition);
+        std::vector<Expr> values;
+        for (auto &e : g.scalars) values.push_back(expand_functions(e));
+        for (auto &r : g.requirements) values.push_back(expand_functions(r.condition));
         if (values.empty()) return -1;
         KernelArguments arguments;
         std::map<std::string, Expr> parameters;

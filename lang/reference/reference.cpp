@@ -1,5 +1,6 @@
 #include "lang/reference/reference.h"
 #include "lang/error.h"
+#include "lang/expand.h"
 #include "lang/reference/nodes.h"
 
 namespace stretto {
@@ -73,7 +74,7 @@ std::vector<RankState> states(const Graph &g, int ranks, const RunInputs &in) {
         }
     }
     for (auto &e : g.scalars) {
-        Evaluator value(e, {});
+        Evaluator value(expand_functions(e), {});
         for (auto &s : all) s.plan_scalars.push_back({e.type(), value(s, {})});
     }
     return all;
@@ -81,7 +82,7 @@ std::vector<RankState> states(const Graph &g, int ranks, const RunInputs &in) {
 
 std::string failed_requirement(const Graph &g, const std::vector<RankState> &ranks) {
     for (auto &q : g.requirements) {
-        Evaluator holds(q.condition, {});
+        Evaluator holds(expand_functions(q.condition), {});
         for (auto &r : ranks)
             if (!holds(r, {}).as<bool>()) return q.text;
     }

@@ -88,6 +88,17 @@ TEST_CASE("requirements read scalars in their own types") {
     CHECK(p.graph().requirements[0].condition.type().is_bool());
 }
 
+TEST_CASE("functions of scalars print as they were written") {
+    Operands o;
+    Expr nested = tanh(exp(o.c) + pow(o.c, o.c));
+    o.y(o.i) = o.x(o.i) * nested;
+    o.z(o.i) = o.x(o.i);
+    Program p{"p", {o.x, o.y, o.z, o.beta, o.c, o.step}};
+    p.require(nested > 0.5f, "some");
+    CHECK(scalars(p.graph()) == Texts{"tanh(exp(c) + pow(c, c))"});
+    CHECK(to_string(p.graph()).find("require tanh(exp(c) + pow(c, c)) > 0.5f") != std::string::npos);
+}
+
 TEST_CASE("a size that no tensor has becomes a parameter of the program") {
     Operands o;
     o.y(o.i) = o.x(o.i) * cast<float>(Expr(o.m));
