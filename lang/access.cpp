@@ -1,6 +1,7 @@
 #include "lang/access.h"
 #include <algorithm>
 #include <set>
+#include "lang/text.h"
 
 namespace stretto {
 
@@ -16,30 +17,17 @@ bool has_prefix(const std::string &s, const char *prefix) {
     return s.rfind(prefix, 0) == 0;
 }
 
-class CallVisitor : public IRGraphVisitor {
-    const std::function<void(const Call *)> &f;
-    using IRGraphVisitor::visit;
-    void visit(const Call *c) override {
-        IRGraphVisitor::visit(c);
-        f(c);
-    }
+class PartVisitor : public IRGraphVisitor {
+    const std::function<void(const Expr &)> &f;
+    std::set<const IRNode *> seen;
 
 public:
-    explicit CallVisitor(const std::function<void(const Call *)> &f) : f(f) {
+    explicit PartVisitor(const std::function<void(const Expr &)> &f) : f(f) {
     }
-};
-
-class AccessMutator : public IRGraphMutator {
-    const std::function<Expr(const Call *)> &f;
-    using IRGraphMutator::visit;
-    Expr visit(const Call *c) override {
-        Expr e = IRGraphMutator::visit(c);
-        const Call *a = as_access(e);
-        return a ? f(a) : e;
-    }
-
-public:
-    explicit AccessMutator(const std::function<Expr(const Call *)> &f) : f(f) {
+    void include(const Expr &e) override {
+        if (!seen.insert(e.get()).second) return;
+        e.accept(this);
+        f(e);
     }
 };
 
@@ -57,34 +45,10 @@ public:
     }
 };
 
-class SymbolVisitor : public IRGraphVisitor {
-    using IRGraphVisitor::visit;
-    std::set<std::string> seen, bound;
-    void visit(const Variable *v) override {
-        if (seen.insert(v->name).second) all.push_back(Expr(v));
-    }
-    void visit(const Let *l) override {
-        bound.insert(l->name);
-        IRGraphVisitor::visit(l);
-    }
-    std::vector<Expr> all;
-
-public:
-    std::vector<Symbol> symbols;
-    bool access = false;
-    explicit SymbolVisitor(const Expr &e) {
-        if (e.defined()) e.accept(this);
-        for (auto &v : all)
-            if (!bound.count(v.as<Variable>()->name)) symbols.push_back(symbol_of(v));
-    }
-    void visit(const Call *c) override {
-        if (c->name == access_name) access = true;
-        IRGraphVisitor::visit(c);
-    }
-    bool any(Symbol::Kind kind) const {
-        return std::any_of(symbols.begin(), symbols.end(), [=](const Symbol &s) { return s.kind == kind; });
-    }
-};
+bool holds(const Expr &e, Symbol::Kind kind) {
+    auto symbols = symbols_in(e);
+    return std::any_of(symbols.begin(), symbols.end(), [=](const Symbol &s) { return s.kind == kind; });
+}
 
 }  // namespace
 
@@ -107,19 +71,35 @@ std::vector<Expr> indices_of(const Call *c) {
     return {c->args.begin() + 1, c->args.end()};
 }
 
-void for_each_call(const Expr &e, const std::function<void(const Call *)> &f) {
-    CallVisitor v(f);
-    if (e.defined()) e.accept(&v);
+void for_each_part(const Expr &e, const std::function<void(const Expr &)> &f) {
+    if (e.defined()) PartVisitor(f).include(e);
 }
 
-void for_each_access(const Expr &e, const std::function<void(const Call *)> &f) {
-    for_each_call(e, [&](const Call *c) {
-        if (c->name == access_name) f(c);
+void for_each_call(const Expr &e, const std::function<void(const Call *)> &f) {
+    for_each_part(e, [&](const Expr &x) {
+        if (const Call *c = x.as<Call>()) f(c);
     });
 }
 
+void for_each_access(const Expr &e, const std::function<void(const Call *)> &f) {
+    for_each_part(e, [&](const Expr &x) {
+        if (const Call *c = as_access(x)) f(c);
+    });
+}
+
+Expr CallMutator::visit(const Call *c) {
+    Expr r = f(c, *this);
+    return r.defined() ? r : IRGraphMutator::visit(c);
+}
+
 Expr map_accesses(const Expr &e, const std::function<Expr(const Call *)> &f) {
-    return e.defined() ? AccessMutator(f).mutate(e) : e;
+    if (!e.defined()) return e;
+    CallMutator mapping([&](const Call *c, CallMutator &self) -> Expr {
+        if (!as_access(Expr(c))) return {};
+        const Expr a = access(accessed(c), c->type, self.mutate(indices_of(c)));
+        return f(a.as<Call>());
+    });
+    return mapping.mutate(e);
 }
 
 Expr redirect(const Expr &e, NodeId from, NodeId to) {
@@ -131,7 +111,7 @@ Expr redirect(const Expr &e, NodeId from, NodeId to) {
 std::vector<NodeId> nodes_read(const Expr &e) {
     std::vector<NodeId> ids;
     for_each_access(e, [&](const Call *c) {
-        if (std::find(ids.begin(), ids.end(), accessed(c)) == ids.end()) ids.push_back(accessed(c));
+        if (!contains(ids, accessed(c))) ids.push_back(accessed(c));
     });
     return ids;
 }
@@ -150,16 +130,17 @@ std::string default_index(int d) {
 }
 
 std::vector<Expr> index_exprs(const std::vector<std::string> &names) {
-    std::vector<Expr> r;
-    for (auto &n : names) r.push_back(index(n));
-    return r;
+    return mapped(names, index);
+}
+
+bool are_indices(const std::vector<Expr> &indices, const std::vector<std::string> &names) {
+    return mapped(indices, bare_index) == names;
 }
 
 std::vector<std::string> indices_used(const Expr &e) {
     std::vector<std::string> names;
-    for (auto &s : SymbolVisitor(e).symbols)
-        if (s.kind == Symbol::Index && std::find(names.begin(), names.end(), s.name) == names.end())
-            names.push_back(s.name);
+    for (auto &s : symbols_in(e))
+        if (s.kind == Symbol::Index) names.push_back(s.name);
     return names;
 }
 
@@ -203,16 +184,25 @@ Symbol symbol_of(const Expr &e) {
 }
 
 std::vector<Symbol> symbols_in(const Expr &e) {
-    return SymbolVisitor(e).symbols;
+    std::vector<Expr> variables;
+    std::set<std::string> seen, bound;
+    for_each_part(e, [&](const Expr &x) {
+        if (const Let *l = x.as<Let>()) bound.insert(l->name);
+        const Variable *v = x.as<Variable>();
+        if (v && seen.insert(v->name).second) variables.push_back(x);
+    });
+    std::vector<Symbol> symbols;
+    for (auto &v : variables)
+        if (!bound.count(v.as<Variable>()->name)) symbols.push_back(symbol_of(v));
+    return symbols;
 }
 
 bool has_index(const Expr &e) {
-    SymbolVisitor v(e);
-    return v.access || v.any(Symbol::Index) || v.any(Symbol::Let);
+    return !nodes_read(e).empty() || holds(e, Symbol::Index) || holds(e, Symbol::Let);
 }
 
 bool uses_rank(const Expr &e) {
-    return SymbolVisitor(e).any(Symbol::Rank);
+    return holds(e, Symbol::Rank);
 }
 
 }  // namespace stretto

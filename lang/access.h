@@ -16,10 +16,21 @@ const Halide::Internal::Call *as_access(const Expr &e);
 NodeId accessed(const Halide::Internal::Call *);
 std::vector<Expr> indices_of(const Halide::Internal::Call *);
 
-// Calls f for every call in e, operands before users.
+// Calls f for every part of e, e itself too: each once, operands before users.
+void for_each_part(const Expr &e, const std::function<void(const Expr &)> &f);
+// The same for calls, and for accesses.
 void for_each_call(const Expr &e, const std::function<void(const Halide::Internal::Call *)> &f);
-// The same for accesses.
 void for_each_access(const Expr &e, const std::function<void(const Halide::Internal::Call *)> &f);
+// Rewrites calls by f, which gives an undefined Expr for those that stay. Of shared parts once: an object keeps what it made
+// of each.
+class CallMutator : public Halide::Internal::IRGraphMutator {
+    std::function<Expr(const Halide::Internal::Call *, CallMutator &)> f;
+    using IRGraphMutator::visit;
+    Expr visit(const Halide::Internal::Call *) override;
+
+public:
+    explicit CallMutator(std::function<Expr(const Halide::Internal::Call *, CallMutator &)> f) : f(std::move(f)) {}
+};
 // Rebuilds e with every access replaced by f's result.
 Expr map_accesses(const Expr &e, const std::function<Expr(const Halide::Internal::Call *)> &f);
 // Every read of `from` becomes a read of `to`, at the same indices.
@@ -33,6 +44,8 @@ std::string bare_index(const Expr &e);
 // What index d is called where the user gave it no name: i, j, k, l, then d4, d5, ...
 std::string default_index(int d);
 std::vector<Expr> index_exprs(const std::vector<std::string> &names);
+// Are these the index variables of these names, in order?
+bool are_indices(const std::vector<Expr> &, const std::vector<std::string> &names);
 // The names of all index variables in e.
 std::vector<std::string> indices_used(const Expr &e);
 Expr substitute_indices(const Expr &e, const std::vector<std::string> &names, const std::vector<Expr> &values);

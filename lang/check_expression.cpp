@@ -3,6 +3,7 @@
 #include <map>
 #include <sstream>
 #include <utility>
+#include "lang/text.h"
 
 namespace stretto {
 
@@ -11,8 +12,7 @@ using namespace Halide::Internal;
 namespace {
 
 bool is_tensor_type(const Type &t) {
-    auto &all = tensor_types();
-    return t.is_bool() || std::find(all.begin(), all.end(), t) != all.end();
+    return t.is_bool() || contains(tensor_types(), t);
 }
 
 // Goes down at most most_nested levels, so it needs little stack whatever it is given.

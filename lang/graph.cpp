@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 #include "lang/error.h"
+#include "lang/text.h"
 
 namespace stretto {
 
@@ -58,15 +59,6 @@ Names Node::rvars() const {
 Dims Node::dims() const {
     return parts(domain, false, &Index::extent);
 }
-Dims Node::rdims() const {
-    return parts(domain, true, &Index::extent);
-}
-
-std::vector<Index> indices_named(const Names &names) {
-    std::vector<Index> v;
-    for (auto &n : names) v.push_back({n, {}, {}, false});
-    return v;
-}
 
 int Graph::position(NodeId id) const {
     auto found = [&] {
@@ -107,10 +99,8 @@ const Argument *Graph::find_argument(const std::string &name) const {
 
 std::vector<NodeId> Graph::readers(NodeId id) const {
     std::vector<NodeId> r;
-    for (auto &n : nodes) {
-        auto ids = nodes_read(n.value);
-        if (std::find(ids.begin(), ids.end(), id) != ids.end()) r.push_back(n.id);
-    }
+    for (auto &n : nodes)
+        if (contains(nodes_read(n.value), id)) r.push_back(n.id);
     return r;
 }
 
@@ -173,9 +163,9 @@ Node Graph::communication(const Origin &origin, const Communication &op, const N
     return n;
 }
 
-void Graph::redirect_reads(NodeId from, NodeId to, const std::function<bool(const Node &)> &who) {
-    for (auto &n : nodes) {
-        if (n.id == to || (who && !who(n))) continue;
+void Graph::redirect_reads(NodeId from, NodeId to, const std::vector<NodeId> &readers) {
+    for (NodeId r : readers) {
+        Node &n = at(r);
         n.value = redirect(n.value, from, to);
         n.source = redirect(n.source, from, to);
     }
@@ -204,6 +194,13 @@ void Graph::tidy() {
     nodes = std::move(sorted);
 }
 
+bool differs_between_ranks(const Graph &g, const Expr &e) {
+    auto symbols = symbols_in(e);
+    return std::any_of(symbols.begin(), symbols.end(), [&](const Symbol &s) {
+        return s.kind == Symbol::Rank || (s.kind == Symbol::PlanScalar && uses_rank(g.scalars[size_t(s.number)]));
+    });
+}
+
 std::string to_string(const Graph &g, const Dim &d) {
     switch (d.kind) {
     case Dim::Constant: return std::to_string(d.value);
@@ -215,9 +212,7 @@ std::string to_string(const Graph &g, const Dim &d) {
 }
 
 std::string to_string(const Graph &g, const Dims &dims) {
-    std::string s;
-    for (auto &d : dims) s += (s.empty() ? "" : ", ") + to_string(g, d);
-    return s;
+    return join(dims, [&](const Dim &d) { return to_string(g, d); });
 }
 
 }  // namespace stretto

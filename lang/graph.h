@@ -31,8 +31,8 @@ using Names = std::vector<std::string>;
 // An index that a node runs over: a dimension of its value, or a reduced one.
 struct Index {
     std::string name;
-    Dim extent;
-    Axes axes;  // that slice it; empty: the rank runs over all of it. Of an all-gather: where it is computed
+    Dim extent{};
+    Axes axes{};  // that slice it; empty: the rank runs over all of it. Of an all-gather: where it is computed
     bool reduced = false;
 };
 
@@ -150,11 +150,8 @@ struct Node {
     // Parts of the domain: of the value's dimensions, and of what is reduced.
     size_t dimensions() const;
     Names vars() const, rvars() const;
-    Dims dims() const, rdims() const;
+    Dims dims() const;
 };
-
-// Free indices with these names, whole and of unknown extent until inference.
-std::vector<Index> indices_named(const Names &);
 
 enum class Access { Input,
                     InOut,
@@ -228,8 +225,8 @@ struct Graph {
     Node &add(Node);
     // A node with value = operand(vars), not yet inferred.
     Node communication(const Origin &, const Communication &, const Node &operand) const;
-    // In every node for which `who` holds (default: all), reads of `from` become reads of `to`.
-    void redirect_reads(NodeId from, NodeId to, const std::function<bool(const Node &)> &who = {});
+    // In these nodes reads of `from` become reads of `to`.
+    void redirect_reads(NodeId from, NodeId to, const std::vector<NodeId> &readers);
     void redirect_results(NodeId from, NodeId to);
 
     // Topological order, as near to the present one as possible, without nodes that no result needs (argument nodes stay).
@@ -239,6 +236,9 @@ private:
     int position(NodeId) const;          // in nodes, -1 if it is not there
     mutable std::vector<int> positions;  // by id, as they were when last asked for
 };
+
+// Does e use rank(), in a plan scalar too?
+bool differs_between_ranks(const Graph &, const Expr &e);
 
 // "n", "16", "ranks()"
 std::string to_string(const Graph &, const Dim &);

@@ -1,13 +1,16 @@
-// Layout inference (the table of the language reference): which layout a node has, given its operands', or an error that
-// names the operand, its layout and the communication that would make it legal.
+// Layout inference (the table of the language reference), of nodes: extents, layout and slices, given those of the nodes that
+// the value reads, or an error as in expression_layout.h.
 #pragma once
 #include "lang/graph.h"
 
 namespace stretto {
 
-// Sets dims, rdims, layout (and the op of a communication) of one node from its operands. Throws Error.
+// Sets domain, layout (and the op of a communication) of one node from its operands. Throws Error.
 void infer_node(Graph &, NodeId);
 // All nodes in order.
 void infer(Graph &);
+
+// Results against their arguments: equal types, extents and layouts, or a replicated value for a local argument. Throws Error.
+void check_results(const Graph &);
 
 }  // namespace stretto

@@ -5,7 +5,7 @@
 namespace stretto {
 
 bool Pending::operator==(const Pending &o) const {
-    return kind == o.kind && (kind != Partial || op == o.op) && (kind != Rooted || root == o.root);
+    return kind == o.kind && (kind != Partial || op == o.op);
 }
 
 bool Layout::has(Pending::Kind kind) const {
@@ -49,7 +49,6 @@ Layout partial(ReduceOp op) {
 std::string to_string(const Layout &l) {
     for (auto &[axis, p] : l.pending) {
         if (p.kind == Pending::Local) return "local";
-        if (p.kind == Pending::Rooted) return "rooted(" + std::to_string(p.root) + ")";
         return std::string("partial(") + reduce_op_name(p.op) + ")";
     }
     return l.is_sliced() ? "sliced(" + std::to_string(l.first_sliced()) + ")" : "replicated";

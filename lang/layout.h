@@ -1,5 +1,5 @@
 // Where the parts of a tensor are. On each mesh axis a tensor is the same on all ranks, a block of one dimension, an addend
-// of a pending reduction, a value of the rank's own, or on one rank only.
+// of a pending reduction, or a value of the rank's own.
 #pragma once
 #include <map>
 #include "lang/types.h"
@@ -13,10 +13,8 @@ inline constexpr int world_axis = 0;
 // What a rank has of a tensor along an axis that slices none of its dimensions and along which ranks differ.
 struct Pending {
     enum Kind { Partial,
-                Local,
-                Rooted } kind = Partial;
+                Local } kind = Partial;
     ReduceOp op = Sum;  // of Partial
-    int root = 0;       // of Rooted
     bool operator==(const Pending &) const;
 };
 

@@ -1,13 +1,10 @@
 #include "lang/order.h"
 #include <algorithm>
+#include "lang/text.h"
 
 namespace stretto {
 
 namespace {
-
-bool contains(const Names &v, const std::string &x) {
-    return std::find(v.begin(), v.end(), x) != v.end();
-}
 
 // Has e one of these indices that `other` lacks?
 bool has_of_its_own(const Expr &e, const Expr &other, const Names &indices) {

@@ -3,6 +3,8 @@
 #include <iomanip>
 #include <sstream>
 #include "lang/expand.h"
+#include "lang/shared_parts.h"
+#include "lang/text.h"
 
 namespace stretto {
 
@@ -22,62 +24,66 @@ enum Strength { Ternary,
                 Primary };
 
 std::string number(double x, const Type &t) {
-    std::ostringstream o;
     if (std::isinf(x)) return std::string(x < 0 ? "-" : "") + "infinity<" + cpp_type_name(t) + ">()";
     if (std::isnan(x)) return "nan<" + cpp_type_name(t) + ">()";
-    o << std::setprecision(t.bits() == 64 ? 17 : t.bits() == 32 ? 9
-                                                                : 5)
-      << x;
+    std::string s;
     // The shortest text that reads back as the same value.
-    for (int digits = 1; digits < 17; digits++) {
-        std::ostringstream s;
-        s << std::setprecision(digits) << x;
-        double back = std::stod(s.str());
-        if (t.bits() == 64 ? back == x : float(back) == float(x)) {
-            o.str(s.str());
-            break;
-        }
+    for (int digits = 1; digits <= 17; digits++) {
+        std::ostringstream o;
+        o << std::setprecision(digits) << x;
+        s = o.str();
+        const double back = std::stod(s);
+        if (t.bits() == 64 ? back == x : float(back) == float(x)) break;
     }
-    std::string s = o.str();
     if (s.find_first_of(".e") == std::string::npos) s += ".0";
     if (is_float16(t)) return cpp_type_name(t) + "(" + s + ")";
     return t.bits() == 32 ? s + "f" : s;
 }
 
+struct Operator {
+    IRNodeType node;
+    const char *strict;  // the call that Halide makes of it under strict_float
+    const char *text;
+    Strength strength;
+};
+const Operator operators[] = {
+    {IRNodeType::Add, "strict_add", "+", Additive},
+    {IRNodeType::Sub, "strict_sub", "-", Additive},
+    {IRNodeType::Mul, "strict_mul", "*", Multiplicative},
+    {IRNodeType::Div, "strict_div", "/", Multiplicative},
+    {IRNodeType::Mod, "", "%", Multiplicative},
+    {IRNodeType::LT, "strict_lt", "<", Relational},
+    {IRNodeType::LE, "strict_le", "<=", Relational},
+    {IRNodeType::GT, "", ">", Relational},
+    {IRNodeType::GE, "", ">=", Relational},
+    {IRNodeType::EQ, "strict_eq", "==", Equality},
+    {IRNodeType::NE, "", "!=", Equality},
+    {IRNodeType::And, "", "&&", AndOp},
+    {IRNodeType::Or, "", "||", OrOp},
+};
+
 class Printer {
     const Graph &g;
     mutable int left = 1000;  // operations; a part that is used many times is written out many times
 
-    std::string binary(const Expr &a, const char *op, const Expr &b, Strength s, Strength outer) const {
-        std::string t = print(a, s) + " " + op + " " + print(b, Strength(s + 1));
-        return outer > s ? "(" + t + ")" : t;
+    static const Operator *operator_of(const Expr &e) {
+        const Call *c = e.as<Call>();
+        for (auto &o : operators)
+            if (e.node_type() == o.node || (c && c->name == o.strict)) return &o;
+        return nullptr;
     }
-    std::string arguments(const std::vector<Expr> &args) const {
-        std::string s;
-        for (auto &a : args) s += (s.empty() ? "" : ", ") + print(a, Ternary);
-        return "(" + s + ")";
+    static std::string enclosed(const std::string &s, Strength own, Strength outer) {
+        return outer > own ? "(" + s + ")" : s;
     }
-    std::string call(const Call *c, Strength outer) const {
-        if (c->name.rfind("strict_", 0) == 0 && c->args.size() == 2) {
-            static const std::map<std::string, std::pair<const char *, Strength>> ops = {
-                {"strict_add", {"+", Additive}},
-                {"strict_sub", {"-", Additive}},
-                {"strict_mul", {"*", Multiplicative}},
-                {"strict_div", {"/", Multiplicative}},
-                {"strict_lt", {"<", Relational}},
-                {"strict_le", {"<=", Relational}},
-                {"strict_eq", {"==", Equality}},
-            };
-            auto it = ops.find(c->name);
-            if (it != ops.end()) return binary(c->args[0], it->second.first, c->args[1], it->second.second, outer);
-        }
+    std::string listed(const std::vector<Expr> &args) const {
+        return join(args, [this](const Expr &a) { return print(a, Ternary); });
+    }
+    std::string arguments(const std::vector<Expr> &args) const { return "(" + listed(args) + ")"; }
+    std::string call(const Call *c) const {
         std::string name = c->name;
         if (name == "stretto_random" && random_stream(c) < 0) return "random(" + print(c->args[0], Ternary) + ")";
-        if (name == "stretto_random" && c->args.size() > 2) {
-            std::string indices = arguments({c->args.begin() + 2, c->args.end()});
-            return "random(" + print(c->args[0], Ternary) + ", " + print(c->args[1], Ternary) + ", {" +
-                   indices.substr(1, indices.size() - 2) + "})";
-        }
+        if (name == "stretto_random" && c->args.size() > 2)
+            return "random(" + listed({c->args[0], c->args[1]}) + ", {" + listed({c->args.begin() + 2, c->args.end()}) + "})";
         for (const char *suffix : {"_f16", "_bf16", "_f32", "_f64"}) {
             std::string s = suffix;
             if (name.size() > s.size() && name.compare(name.size() - s.size(), s.size(), s) == 0)
@@ -105,49 +111,27 @@ public:
             if (s.kind == Symbol::PlanScalar) return print(g.scalars[s.number], outer);
             return s.name;
         }
-        if (const Call *c = e.as<Call>()) {
-            if (as_access(e)) return g.at(accessed(c)).name + arguments(indices_of(c));
-            return call(c, outer);
+        if (const Sub *x = e.as<Sub>(); x && is_const_zero(x->a)) return enclosed("-" + print(x->b, Unary), Unary, outer);
+        if (const Operator *o = operator_of(e)) {
+            const std::vector<Expr> ab = operands(e);
+            return enclosed(print(ab[0], o->strength) + " " + o->text + " " + print(ab[1], Strength(o->strength + 1)),
+                            o->strength, outer);
         }
+        if (const Call *c = e.as<Call>())
+            return as_access(e) ? g.at(accessed(c)).name + arguments(indices_of(c)) : call(c);
         if (const Cast *x = e.as<Cast>()) return "cast<" + cpp_type_name(x->type) + ">(" + print(x->value, Ternary) + ")";
         if (const Reinterpret *x = e.as<Reinterpret>())
             return "reinterpret<" + cpp_type_name(x->type) + ">(" + print(x->value, Ternary) + ")";
-        if (const Add *x = e.as<Add>()) return binary(x->a, "+", x->b, Additive, outer);
-        if (const Sub *x = e.as<Sub>()) {
-            if (is_const_zero(x->a)) {
-                std::string t = "-" + print(x->b, Unary);
-                return outer > Unary ? "(" + t + ")" : t;
-            }
-            return binary(x->a, "-", x->b, Additive, outer);
-        }
-        if (const Mul *x = e.as<Mul>()) return binary(x->a, "*", x->b, Multiplicative, outer);
-        if (const Div *x = e.as<Div>()) return binary(x->a, "/", x->b, Multiplicative, outer);
-        if (const Mod *x = e.as<Mod>()) return binary(x->a, "%", x->b, Multiplicative, outer);
-        if (const LT *x = e.as<LT>()) return binary(x->a, "<", x->b, Relational, outer);
-        if (const LE *x = e.as<LE>()) return binary(x->a, "<=", x->b, Relational, outer);
-        if (const GT *x = e.as<GT>()) return binary(x->a, ">", x->b, Relational, outer);
-        if (const GE *x = e.as<GE>()) return binary(x->a, ">=", x->b, Relational, outer);
-        if (const EQ *x = e.as<EQ>()) return binary(x->a, "==", x->b, Equality, outer);
-        if (const NE *x = e.as<NE>()) return binary(x->a, "!=", x->b, Equality, outer);
-        if (const And *x = e.as<And>()) return binary(x->a, "&&", x->b, AndOp, outer);
-        if (const Or *x = e.as<Or>()) return binary(x->a, "||", x->b, OrOp, outer);
         if (const Not *x = e.as<Not>()) return "!" + print(x->a, Unary);
-        if (const Halide::Internal::Max *x = e.as<Halide::Internal::Max>()) return "max" + arguments({x->a, x->b});
-        if (const Halide::Internal::Min *x = e.as<Halide::Internal::Min>()) return "min" + arguments({x->a, x->b});
-        if (const Select *x = e.as<Select>())
-            return "select" + arguments({x->condition, x->true_value, x->false_value});
+        if (e.as<Halide::Internal::Max>()) return "max" + arguments(operands(e));
+        if (e.as<Halide::Internal::Min>()) return "min" + arguments(operands(e));
+        if (e.as<Select>()) return "select" + arguments(operands(e));
         if (const Let *x = e.as<Let>()) return print(Halide::Internal::substitute(x->name, x->value, x->body), outer);
         std::ostringstream o;
         o << e;
         return o.str();
     }
 };
-
-std::string names(const Names &v) {
-    std::string s;
-    for (auto &x : v) s += (s.empty() ? "" : ", ") + x;
-    return s;
-}
 
 std::string extents(const Graph &g, const Dims &dims) {
     return "[" + to_string(g, dims) + "]";
@@ -156,13 +140,7 @@ std::string extents(const Graph &g, const Dims &dims) {
 // A communication of a plain tensor is written with the tensor, not its elements.
 std::string operand(const Graph &g, const Node &n) {
     const Call *c = as_access(n.source);
-    if (c && c->args.size() == n.dimensions() + 1) {
-        bool plain = true;
-        auto idx = indices_of(c);
-        for (size_t d = 0; d < idx.size(); d++) plain &= bare_index(idx[d]) == n.domain[d].name;
-        if (plain) return g.at(accessed(c)).name;
-    }
-    return to_string(g, n.source);
+    return c && are_indices(indices_of(c), n.vars()) ? g.at(accessed(c)).name : to_string(g, n.source);
 }
 
 std::string right_side(const Graph &g, const Node &n) {
@@ -196,7 +174,7 @@ std::string reduction_text(const Graph &g, const Node &n) {
     Names k = n.rvars();
     auto *b = n.as<Blocks>();
     auto *r = n.as<Reduction>();
-    std::string text = std::string(verbs[n.reduce_op()]) + "(" + (k.size() == 1 ? k[0] : "{" + names(k) + "}") + ", " +
+    std::string text = std::string(verbs[n.reduce_op()]) + "(" + (k.size() == 1 ? k[0] : "{" + join(k) + "}") + ", " +
                        to_string(g, n.source) + ")";
     if (b && b->split) text += ".blocks(" + k[size_t(b->split)] + ")";
     return text + ((b && b->any_order) || (r && r->any_order) ? ".any_order()" : "");
@@ -220,7 +198,7 @@ std::string kind_text(const Node &n) {
 
 std::string definition_text(const Graph &g, const Node &n) {
     if (n.is_argument()) return n.name;
-    std::string left = n.name + (n.is_communication() ? "" : "(" + names(n.vars()) + ")");
+    std::string left = n.name + (n.is_communication() ? "" : "(" + join(n.vars()) + ")");
     return left + " = " + right_side(g, n);
 }
 

@@ -1,64 +1,19 @@
 #include "lang/program.h"
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include "lang/check_expression.h"
 #include "lang/expand.h"
 #include "lang/infer.h"
 #include "lang/print.h"
-#include "lang/results.h"
 #include "lang/shared_parts.h"
+#include "lang/text.h"
 
 namespace stretto {
 
 using namespace Halide::Internal;
 
-thread_local Recorder *Recorder::open = nullptr;
-
-void ArgumentBase::record(const ArgumentRef &r) {
-    check_name(r.name, "argument");
-    ref = r;
-    if (!ref.range) ref.range = std::make_shared<std::pair<double, double>>(0, 0);
-    if (Recorder::open) Recorder::open->arguments.push_back(ref);
-}
-
-TensorArgument::TensorArgument(Access access, const std::string &name, LateType type,
-                               std::vector<Extent> extents, Layout layout)
-    : Tensor(name, type, std::move(extents), std::move(layout)) {
-    d->argument = access != Access::Output;
-    record({name, access, false, Type(), d,
-            access == Access::InOut ? std::make_shared<DefinitionPtr>() : nullptr, nullptr});
-}
-
-void update(const InOutTensor &t, const Tensor &value) {
-    DefinitionPtr &slot = *ArgumentRef(t).update;
-    if (slot)
-        throw Error(t.name() + " is updated twice, by " + slot->name + " and by " + value.name() +
-                    ".\nLegal: one update");
-    slot = value.definition();
-}
-
-void require(const Expr &condition, const std::string &text) {
-    if (!Recorder::open)
-        throw Error(
-            "require(...) outside of a generator's algorithm().\nLegal: program.require(condition, text)");
-    Recorder::open->requirements.push_back({condition, text});
-}
-
 namespace {
-
-// Rewrites calls by f, which gives an undefined Expr for those that stay. Of shared parts once: an object keeps what it
-// made of each.
-class CallMutator : public IRGraphMutator {
-    std::function<Expr(const Call *, CallMutator &)> f;
-    using IRGraphMutator::visit;
-    Expr visit(const Call *c) override {
-        Expr r = f(c, *this);
-        return r.defined() ? r : IRGraphMutator::visit(c);
-    }
-
-public:
-    explicit CallMutator(std::function<Expr(const Call *, CallMutator &)> f) : f(std::move(f)) {}
-};
 
 // Builds the graph: definitions are collected from the arguments' updates and outputs, anonymous ones are written out,
 // reductions become nodes, layouts are inferred, and machine values derived from what the user wrote.
@@ -68,23 +23,25 @@ class Builder {
     std::vector<DefinitionPtr> definitions;  // named ones that the results need
     std::set<const Definition *> visited;
     std::map<const Definition *, NodeId> node_of;
-    std::map<std::string, const Definition *> by_name;
-    std::set<int> streams;  // that random(...) names, or has got
+    std::set<std::string> tensor_names;  // of definitions, and of arguments that are read
+    std::set<int> streams;               // that random(...) names, or has got
     std::map<const Call *, NodeId> node_of_reduction;
     std::map<const Definition *, std::vector<std::pair<std::vector<Expr>, Expr>>> anonymous;  // written out, by their indices
     CallMutator written_out{[this](const Call *c, CallMutator &self) { return write_out(c, self); }},
         in_graph{[this](const Call *c, CallMutator &self) { return to_access(c, self); }};
 
-    [[noreturn]] void fail(const std::string &why) const {
-        throw Error("In program " + g.program + ": " + why);
+    [[noreturn]] void fail(const std::string &why, const std::string &legal) const {
+        throw Error("In program " + g.program + ": " + why + ".\nLegal: " + legal);
+    }
+    [[noreturn]] void same_name(const std::string &both, const std::string &name) const {
+        fail(both + " called " + name, "a name of its own for each");
     }
 
     Dims dims_of(const Definition &d) {
         Dims dims;
         for (auto &e : d.extents) {
             if (e.size_name().empty()) {
-                if (e.value() < 0)
-                    fail(d.name + " has the extent " + std::to_string(e.value()) + ".\nLegal: 0 and above");
+                if (e.value() < 0) fail(d.name + " has the extent " + std::to_string(e.value()), "0 and above");
                 dims.push_back({Dim::Constant, e.value()});
                 continue;
             }
@@ -95,17 +52,11 @@ class Builder {
         return dims;
     }
 
-    static std::vector<Expr> indices(const Call *c, CallMutator &self) {
-        std::vector<Expr> idx;
-        for (size_t i = 1; i < c->args.size(); i++) idx.push_back(self.mutate(c->args[i]));
-        return idx;
-    }
-
     // Anonymous tensors are written out where they are read. A call of random without a stream gets one: the same wherever
     // that call is used.
     Expr write_out(const Call *c, CallMutator &self) {
         if (DefinitionPtr d = referenced(Expr(c)); d && d->anonymous) {
-            std::vector<Expr> at = indices(c, self);
+            const std::vector<Expr> at = self.mutate(indices_of(c));
             auto &known = anonymous[d.get()];
             auto same = [&](auto &one) {
                 return std::equal(at.begin(), at.end(), one.first.begin(), [](auto &a, auto &b) { return graph_equal(a, b); });
@@ -124,7 +75,11 @@ class Builder {
 
     Expr to_access(const Call *c, CallMutator &self) {
         DefinitionPtr d = referenced(Expr(c));
-        return d ? access(node_of.at(d.get()), c->type, indices(c, self)) : Expr();
+        return d ? access(node_of.at(d.get()), c->type, self.mutate(indices_of(c))) : Expr();
+    }
+
+    bool is_listed(const Definition &d) const {
+        return std::any_of(arguments.begin(), arguments.end(), [&](auto &a) { return a.definition.get() == &d; });
     }
 
     void collect(const DefinitionPtr &d) {
@@ -133,19 +88,11 @@ class Builder {
         if (!d->anonymous) check_expression(d->value, "the definition of " + d->name, g.program);
         if (!d->defined) {
             if (!d->argument)
-                fail(d->name + " is not defined.\nLegal: " + d->name + "(i, ...) = ... or " + d->name +
-                     " = all_reduce(...)");
-            bool listed =
-                std::any_of(arguments.begin(), arguments.end(), [&](auto &a) { return a.definition == d; });
-            if (!listed)
-                fail(d->name +
-                     " is read but is not among the program's arguments.\nLegal: add it to the arguments");
+                fail(d->name + " is not defined", d->name + "(i, ...) = ... or " + d->name + " = all_reduce(...)");
+            if (!is_listed(*d)) fail(d->name + " is read but is not among the program's arguments", "add it to the arguments");
             return;
         }
-        if (!d->anonymous) {
-            auto [it, fresh] = by_name.insert({d->name, d.get()});
-            if (!fresh) fail("two tensors are called " + d->name + ".\nLegal: a name of its own for each");
-        }
+        if (!d->anonymous && !tensor_names.insert(d->name).second) same_name("two tensors are", d->name);
         for_each_call(d->value, [&](const Call *c) {
             if (DefinitionPtr operand = referenced(Expr(c))) collect(operand);
             if (int stream = random_stream(c); stream >= 0) streams.insert(stream);
@@ -168,42 +115,38 @@ class Builder {
     }
 
     NodeId add_reduction(const Call *c, Node &user, const Names &scope, bool whole, int &made) {
-        auto has = [](const Names &names, const std::string &v) {
-            return std::find(names.begin(), names.end(), v) != names.end();
-        };
-        const int ordinal = made++;
-        Node r;
+        const Origin inner{Role::Inner, user.id, made++};
         Names reduced, around = scope, free;
-        for (size_t i = 4; i < c->args.size(); i++) reduced.push_back(bare_index(c->args[i]));
-        for (auto &v : reduced) {
-            if (has(scope, v))
-                fail(user.name + ": index " + v +
-                     (has(user.vars(), v) ? " is reduced and stands on the left side too."
-                                          : " is reduced inside a reduction over it.") +
-                     "\nLegal: another Var");
-            around.push_back(v);
+        for (size_t i = 4; i < c->args.size(); i++) {
+            reduced.push_back(bare_index(c->args[i]));
+            if (contains(scope, reduced.back()))
+                fail(user.name + ": index " + reduced.back() +
+                         (contains(user.vars(), reduced.back()) ? " is reduced and stands on the left side too"
+                                                                : " is reduced inside a reduction over it"),
+                     "another Var");
+            around.push_back(reduced.back());
         }
+        Node r;
         r.source = hoist_reductions(c->args[0], user, around, false, made);
-        Names used = indices_used(r.source);
+        const Names used = indices_used(r.source);
         for (auto &v : used)
-            if (!has(around, v))
-                fail(user.name + ": index " + v +
-                     " is neither reduced nor on the left side.\nLegal: reduce over it too, or put it on the left side");
+            if (!contains(around, v))
+                fail(user.name + ": index " + v + " is neither reduced nor on the left side",
+                     "reduce over it too, or put it on the left side");
         for (auto &v : scope)
-            if (has(used, v)) free.push_back(v);
+            if (contains(used, v)) free.push_back(v);
         const bool own = whole && free == user.vars();  // the definition is this reduction
         const ReduceOp op = ReduceOp(*as_const_int(c->args[1]));
         const bool any = *as_const_int(c->args[3]) != 0;
         r.type = c->type;
         r.accumulator = accumulator_type(r.type);
         for (auto &v : free) {  // with the extents of the tensor that it defines, if that is declared
-            Index i{v, {}, {}, false};
+            Index i{v};
             for (auto &u : user.domain)
                 if (u.name == v) i.extent = u.extent;
             r.domain.push_back(i);
         }
         for (auto &v : reduced) r.domain.push_back({v, {}, {}, true});
-        const Origin inner{Role::Inner, user.id, ordinal};
         if (!free.empty()) {
             r.op = Reduction{op, any};
             take_name(r, user, own, inner);
@@ -217,10 +160,10 @@ class Builder {
         if (!own) f.id = g.reserve(g.name_from(f), inner);
         // An index of its own, whatever the user's are called.
         std::string block = "block";
-        while (has(around, block)) block += "_";
+        while (contains(around, block)) block += "_";
         r.op = Blocks{op, int(*as_const_int(c->args[2])), any, -1};
         r.type = r.accumulator;
-        r.domain.insert(r.domain.begin(), {block, {Dim::Ranks, 0}, {}, false});
+        r.domain.insert(r.domain.begin(), {block, {Dim::Ranks, 0}});
         r.origin = {Role::Blocks, f.id, 0};
         NodeId blocks = add(r);
         if (g.at(blocks).layout.is_sliced())  // each rank has its own block's result: exchange them
@@ -231,12 +174,9 @@ class Builder {
     }
     // That of the tensor, or one that follows from it.
     static void take_name(Node &r, const Node &user, bool own, const Origin &inner) {
-        if (own) {
-            r.id = user.id;
-            r.name = user.name;
-        } else {
-            r.origin = inner;
-        }
+        r.id = own ? user.id : -1;
+        r.name = own ? user.name : "";
+        r.origin = own ? Origin{} : inner;
     }
     NodeId add(const Node &n) {
         NodeId id = g.add(n).id;
@@ -244,18 +184,17 @@ class Builder {
         return id;
     }
 
-    void check_extents(const std::string &name, const Dims &declared, const Dims &defined) const {
-        if (declared == defined) return;
-        fail(name + " is declared with the extents {" + to_string(g, declared) + "}, and its definition has {" +
-             to_string(g, defined) + "}.\nLegal: the same extents in both");
-    }
-
-    // Of a tensor of the program's own that is declared with a layout; an output is checked with the results.
-    void check_layout(const Definition &d, const Layout &found) const {
-        bool output = std::any_of(arguments.begin(), arguments.end(), [&](auto &a) { return a.definition.get() == &d; });
-        if (output || d.layout.is_replicated() || d.layout == found) return;
-        fail(d.name + " is declared " + stretto::to_string(d.layout) + ", and its definition is " + stretto::to_string(found) +
-             ".\nLegal: declare it " + stretto::to_string(found) + ", or without a layout, which is inferred");
+    // Of a tensor of the program's own, or an output, that is declared.
+    void check_declaration(const Definition &d, const Dims &declared, const Node &defined) const {
+        const Dims dims = defined.dims();
+        if (declared != dims)
+            fail(d.name + " is declared with the extents {" + to_string(g, declared) + "}, and its definition has {" +
+                     to_string(g, dims) + "}",
+                 "the same extents in both");
+        if (is_listed(d) || d.layout.is_replicated() || d.layout == defined.layout) return;  // outputs: with the results
+        const std::string found = stretto::to_string(defined.layout);
+        fail(d.name + " is declared " + stretto::to_string(d.layout) + ", and its definition is " + found,
+             "declare it " + found + ", or without a layout, which is inferred");
     }
 
     // Scalars are arguments; a size that no tensor has is a parameter of the program. where: says what reads them.
@@ -263,10 +202,9 @@ class Builder {
         for (auto &s : symbols_in(e)) {
             auto is = [&](const Argument &a) { return a.scalar && a.name == s.name; };
             if (s.kind == Symbol::Scalar && std::none_of(g.arguments.begin(), g.arguments.end(), is))
-                fail(s.name + " is read in " + where() +
-                     " but is not among the program's arguments.\nLegal: add it to the arguments");
-            if (s.kind == Symbol::Size && std::find(g.sizes.begin(), g.sizes.end(), s.name) == g.sizes.end())
-                g.sizes.push_back(s.name);
+                fail(s.name + " is read in " + where() + " but is not among the program's arguments",
+                     "add it to the arguments");
+            if (s.kind == Symbol::Size && !contains(g.sizes, s.name)) g.sizes.push_back(s.name);
         }
     }
 
@@ -279,13 +217,13 @@ class Builder {
         Type from = accumulator_type(d->value.type());
         n.accumulator = accumulator_type(d->type);
         if (from.bits() > n.accumulator.bits()) n.accumulator = from;
-        for (auto &v : d->vars)
+        const Dims declared = d->declared ? dims_of(*d) : Dims{};
+        for (auto &v : d->vars) {
             if (v.find('.') != std::string::npos)
-                fail(d->name + ": '" + v +
-                     "' cannot be the name of an index.\nLegal: letters, digits and '_'");
-        n.domain = indices_named(d->vars);
-        Dims declared = d->declared ? dims_of(*d) : Dims{};
-        for (size_t i = 0; i < declared.size() && i < n.domain.size(); i++) n.domain[i].extent = declared[i];
+                fail(d->name + ": '" + v + "' cannot be the name of an index", "letters, digits and '_'");
+            const size_t k = n.domain.size();
+            n.domain.push_back({v, k < declared.size() ? declared[k] : Dim{}});
+        }
         n.id = g.reserve(n.name, origin);
         int made = 0;
         auto *map = n.as<Map>();
@@ -293,13 +231,12 @@ class Builder {
         // A definition that is one reduction, of the same indices, is that node.
         if (!g.has(n.id)) {
             for (auto &v : indices_used(n.source))
-                if (std::find(d->vars.begin(), d->vars.end(), v) == d->vars.end())
-                    fail(n.name + ": index " + v + " is not on the left side.\nLegal: reduce over it, sum_over(" +
-                         v + ", ...), or put it on the left side");
+                if (!contains(d->vars, v))
+                    fail(n.name + ": index " + v + " is not on the left side",
+                         "reduce over it, sum_over(" + v + ", ...), or put it on the left side");
             add(n);
         }
-        if (d->declared) check_extents(n.name, declared, g.at(n.id).dims());
-        if (d->declared) check_layout(*d, g.at(n.id).layout);
+        if (d->declared) check_declaration(*d, declared, g.at(n.id));
         node_of[d.get()] = n.id;
     }
 
@@ -326,13 +263,62 @@ class Builder {
         Node made;
         made.origin = origin;
         copy->name = g.name_from(made);
-        for (int k = 0; k < d->dimensions(); k++)
-            copy->vars.push_back(d->defined ? d->vars[k] : default_index(int(k)));
+        copy->vars = d->indices();
         copy->type = d->element_type();
         copy->value = reference(d, index_exprs(copy->vars));
         copy->defined = true;
         add_node(copy, origin);
         return node_of.at(copy.get());
+    }
+
+    void add_argument(const ArgumentRef &a) {
+        Argument x;
+        x.name = a.name;
+        x.access = a.access;
+        x.scalar = a.scalar;
+        x.type = a.scalar ? a.scalar_type : a.definition->declared_type.get();
+        x.has_range = a.range->first != a.range->second;
+        if (x.has_range) std::tie(x.low, x.high) = *a.range;
+        if (!a.scalar) {
+            check_declared_type(*a.definition, g.program);
+            x.dims = dims_of(*a.definition);
+            x.layout = a.definition->layout;
+            const size_t dimensions = x.dims.size();
+            if (x.layout.dims.size() > dimensions)
+                fail(a.name + " is declared " + stretto::to_string(x.layout) + " but has " + counted(dimensions, "dimension"),
+                     dimensions == 0   ? "replicated, partial(op) or local"
+                     : dimensions == 1 ? "sliced(0)"
+                                       : "sliced(0) to sliced(" + std::to_string(dimensions - 1) + ")");
+            if (a.access != Access::Output) x.node = add_value_at_entry(a, x);
+        }
+        g.arguments.push_back(x);
+    }
+    NodeId add_value_at_entry(const ArgumentRef &a, const Argument &x) {
+        Node n;
+        n.name = a.name;
+        n.op = ArgumentValue{ArgumentId(g.arguments.size())};
+        n.type = x.type;
+        n.accumulator = accumulator_type(x.type);
+        for (size_t d = 0; d < x.dims.size(); d++)
+            n.domain.push_back({default_index(int(d)), x.dims[d], x.layout.axes_of(d)});
+        n.layout = x.layout;
+        tensor_names.insert(a.name);
+        return node_of[a.definition.get()] = g.add(n).id;
+    }
+
+    // All that the results need, in the order in which the user wrote it.
+    void collect_results() {
+        for (auto &a : arguments) {
+            if (a.update && *a.update) {
+                check_expression((*a.update)->value, "the update of " + a.name, g.program);
+                collect(*a.update);
+            }
+            if (a.access == Access::Output) {
+                if (!a.definition->defined) fail("output " + a.name + " is not defined", a.name + "(...) = ...");
+                collect(a.definition);
+            }
+        }
+        std::stable_sort(definitions.begin(), definitions.end(), [](auto &a, auto &b) { return a->ordinal < b->ordinal; });
     }
 
 public:
@@ -348,81 +334,25 @@ public:
 
     void build(const std::vector<Requirement> &requirements) {
         number_lets_from_zero();
-        std::set<std::string> names;
         for (auto &a : arguments) {
-            if (!names.insert(a.name).second)
-                fail("two arguments are called " + a.name + ".\nLegal: a name of its own for each");
-            Argument x;
-            x.name = a.name;
-            x.access = a.access;
-            x.scalar = a.scalar;
-            x.type = a.scalar ? a.scalar_type : a.definition->declared_type.get();
-            if (a.range->first != a.range->second) {
-                x.has_range = true;
-                x.low = a.range->first;
-                x.high = a.range->second;
-            }
-            if (!a.scalar) {
-                check_declared_type(*a.definition, g.program);
-                x.dims = dims_of(*a.definition);
-                x.layout = a.definition->layout;
-                if (x.layout.dims.size() > x.dims.size()) {
-                    std::string legal = "replicated, partial(op) or local",
-                                last = std::to_string(x.dims.size() - 1);
-                    if (x.dims.size() == 1) legal = "sliced(0)";
-                    if (x.dims.size() > 1) legal = "sliced(0) to sliced(" + last + ")";
-                    fail(a.name + " is declared " + stretto::to_string(x.layout) + " but has " +
-                         std::to_string(x.dims.size()) +
-                         (x.dims.size() == 1 ? " dimension." : " dimensions.") + "\nLegal: " + legal);
-                }
-                if (a.access != Access::Output) {
-                    Node n;
-                    n.name = a.name;
-                    n.op = ArgumentValue{ArgumentId(g.arguments.size())};
-                    n.type = x.type;
-                    n.accumulator = accumulator_type(x.type);
-                    for (size_t d = 0; d < x.dims.size(); d++)
-                        n.domain.push_back({default_index(int(d)), x.dims[d], x.layout.axes_of(d), false});
-                    n.layout = x.layout;
-                    x.node = g.add(n).id;
-                    node_of[a.definition.get()] = x.node;
-                    by_name[a.name] = a.definition.get();
-                }
-            }
-            g.arguments.push_back(x);
+            if (g.find_argument(a.name)) same_name("two arguments are", a.name);
+            add_argument(a);
         }
         for (auto &s : g.sizes)
-            if (names.count(s))
-                fail("an argument and a size are both called " + s + ".\nLegal: a name of its own for each");
-        for (auto &a : arguments) {
-            if (a.update && *a.update) {
-                check_expression((*a.update)->value, "the update of " + a.name, g.program);
-                collect(*a.update);
-            }
-            if (a.access == Access::Output) {
-                if (!a.definition->defined)
-                    fail("output " + a.name + " is not defined.\nLegal: " + a.name + "(...) = ...");
-                collect(a.definition);
-            }
-        }
-        std::stable_sort(definitions.begin(), definitions.end(),
-                         [](auto &a, auto &b) { return a->ordinal < b->ordinal; });
+            if (g.find_argument(s)) same_name("an argument and a size are both", s);
+        collect_results();
         for (auto &d : definitions) {
-            if (names.count(d->name) && g.find_argument(d->name)->scalar)
-                fail("a tensor and a scalar argument are both called " + d->name +
-                     ".\nLegal: a name of its own for each");
-            if (std::find(g.sizes.begin(), g.sizes.end(), d->name) != g.sizes.end())
-                fail("a tensor and a size are both called " + d->name +
-                     ".\nLegal: a name of its own for each");
+            const Argument *a = g.find_argument(d->name);
+            if (a && a->scalar) same_name("a tensor and a scalar argument are both", d->name);
+            if (contains(g.sizes, d->name)) same_name("a tensor and a size are both", d->name);
             add_node(d);
         }
-        for (size_t i = 0; i < arguments.size(); i++) {
-            auto &a = arguments[i];
-            if (a.update && *a.update) g.results.push_back({ArgumentId(i), value_node(*a.update, ArgumentId(i))});
-            if (a.access == Access::Output)
-                g.results.push_back({ArgumentId(i), node_of.at(a.definition.get())});
+        for (ArgumentId i = 0; i < int(arguments.size()); i++) {
+            auto &a = arguments[size_t(i)];
+            if (a.update && *a.update) g.results.push_back({i, value_node(*a.update, i)});
+            if (a.access == Access::Output) g.results.push_back({i, node_of.at(a.definition.get())});
         }
-        if (g.results.empty()) fail("it has no result.\nLegal: an Output argument, or update(inout, value)");
+        if (g.results.empty()) fail("it has no result", "an Output argument, or update(inout, value)");
         for (auto &n : g.nodes)
             if (!n.is_argument()) check_symbols(n.source, [&] { return definition_text(g, n); });
         for (auto &n : g.nodes) derive_value(n);
@@ -433,24 +363,18 @@ public:
     }
 
     void add(const Requirement &r) {
+        const std::string what = "require(..., \"" + r.text + "\")";
         if (!r.condition.defined())
-            fail("require(..., \"" + r.text +
-                 "\"): the condition is an Expr without a value.\nLegal: a comparison, as in beta < 1");
-        check_expression(r.condition, "require(..., \"" + r.text + "\")", g.program);
+            fail(what + ": the condition is an Expr without a value", "a comparison, as in beta < 1");
+        check_expression(r.condition, what, g.program);
         if (!r.condition.type().is_bool())
-            fail("require(..., \"" + r.text + "\"): the condition is a " + type_name(r.condition.type()) +
-                 ".\nLegal: a comparison, as in beta < 1");
-        bool reads = false;
+            fail(what + ": the condition is a " + type_name(r.condition.type()), "a comparison, as in beta < 1");
+        bool reads = has_index(r.condition);
         for_each_call(r.condition, [&](const Call *c) { reads |= bool(referenced(Expr(c))); });
-        if (reads || has_index(r.condition))
-            fail("require(..., \"" + r.text +
-                 "\") reads a tensor or an index; it is checked before any of them is computed.\n"
-                 "Legal: conditions on scalar arguments, sizes and ranks()");
-        if (uses_rank(r.condition))
-            fail("require(..., \"" + r.text +
-                 "\") uses rank(): ranks would disagree on whether the call fails.\n"
-                 "Legal: conditions on scalar arguments, sizes and ranks()");
-        check_symbols(r.condition, [&] { return "require(..., \"" + r.text + "\")"; });
+        const std::string legal = "conditions on scalar arguments, sizes and ranks()";
+        if (reads) fail(what + " reads a tensor or an index; it is checked before any of them is computed", legal);
+        if (uses_rank(r.condition)) fail(what + " uses rank(): ranks would disagree on whether the call fails", legal);
+        check_symbols(r.condition, [&] { return what; });
         g.requirements.push_back({widen_float16(r.condition), r.text});
     }
 };

@@ -1,9 +1,6 @@
 #include "lang/tensor.h"
-#include <algorithm>
-#include <cstring>
-#include <regex>
 #include "lang/expand.h"
-#include "lang/program.h"
+#include "lang/text.h"
 
 namespace stretto {
 
@@ -43,29 +40,23 @@ void end_definition(Definition &d, const Type &t) {
     d.ordinal = ++definitions_made;
 }
 
-Comm communicate(const std::string &verb, Op op, const Tensor &t, const Type &type) {
-    Type from = t.definition()->element_type();
-    if (type != from) {
-        bool wide = type.is_float() == from.is_float() && type.is_int() == from.is_int() && !type.is_bool();
-        if (!wide)
-            throw Error(verb + "(" + t.name() + ", " + type_name(type) + "): " + t.name() + " is " +
-                        type_name(from) + "; the result's type must be of the same kind.\nLegal: " + verb +
-                        "(cast<" + cpp_type_name(type) + ">(" + t.name() + "))");
-    }
-    return {verb, std::move(op), t, type};
+Type element_type(const Tensor &t) { return t.definition()->element_type(); }
+
+// A reduction over ranks with a result of this type, of dimension `dim` a slice.
+Comm reduction(const std::string &verb, const Tensor &t, const Type &type, std::optional<int> dim) {
+    const Type from = element_type(t);
+    const bool same_kind = type.is_float() == from.is_float() && type.is_int() == from.is_int() && !type.is_bool();
+    if (type != from && !same_kind)
+        throw Error(verb + "(" + t.name() + ", " + type_name(type) + "): " + t.name() + " is " + type_name(from) +
+                    "; the result's type must be of the same kind.\nLegal: " + verb + "(cast<" + cpp_type_name(type) + ">(" +
+                    t.name() + "))");
+    return {verb, Communication{{From::Each, {world_axis}}, Sum, dim}, t, type};
 }
 
-std::string parameter_error(const std::string &name, const std::string &text, const std::string &legal) {
-    return "parameter " + name + ": '" + text + "' is not a value it can take.\nLegal: " + legal;
-}
-
-template <class T, class F>
-void parse_number(const std::string &name, const std::string &text, T &value, const char *legal, F convert) {
-    size_t used = 0;
-    try {
-        value = T(convert(text, &used));
-    } catch (const std::exception &) { used = 0; }
-    if (used != text.size() || text.empty()) throw Error(parameter_error(name, text, legal));
+Names default_indices(int dimensions) {
+    Names names;
+    for (int d = 0; d < dimensions; d++) names.push_back(default_index(d));
+    return names;
 }
 
 [[noreturn]] void not_defined_yet(const std::string &name) {
@@ -73,81 +64,7 @@ void parse_number(const std::string &name, const std::string &text, T &value, co
                 "(i, ...) = ... or " + name + " = all_reduce(...)");
 }
 
-std::string count(size_t n, const char *one, const char *more) {
-    return std::to_string(n) + " " + (n == 1 ? one : more);
-}
-
 }  // namespace
-
-void check_name(const std::string &name, const char *what) {
-    static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
-    if (!std::regex_match(name, legal))
-        throw Error(std::string("'") + name + "' cannot be the name of " +
-                    (strchr("aeiou", *what) ? "an " : "a ") + what +
-                    ".\nLegal: letters, digits and '_', not beginning with a digit");
-}
-
-GeneratorParamBase::GeneratorParamBase(const std::string &name) : name(name) {
-    check_name(name, "parameter");
-    if (Recorder::open) Recorder::open->parameters.push_back(this);
-}
-
-namespace internal {
-
-void parse_parameter(const std::string &name, const std::string &text, Type &t) {
-    try {
-        t = parse_type(text);
-    } catch (const Error &e) { throw Error("parameter " + name + ": " + e.what()); }
-}
-void parse_parameter(const std::string &name, const std::string &text, bool &v) {
-    if (text != "true" && text != "false")
-        throw Error(parameter_error(name, text, name + "=true, " + name + "=false"));
-    v = text == "true";
-}
-void parse_parameter(const std::string &name, const std::string &text, int &v) {
-    parse_number(name, text, v, "integers of 32 bits",
-                 [](const std::string &s, size_t *n) { return std::stoi(s, n); });
-}
-void parse_parameter(const std::string &name, const std::string &text, int64_t &v) {
-    parse_number(name, text, v, "integers of 64 bits",
-                 [](const std::string &s, size_t *n) { return std::stoll(s, n); });
-}
-void parse_parameter(const std::string &name, const std::string &text, float &v) {
-    parse_number(name, text, v, "numbers that a float holds, as 0.5",
-                 [](const std::string &s, size_t *n) { return std::stof(s, n); });
-}
-void parse_parameter(const std::string &name, const std::string &text, double &v) {
-    parse_number(name, text, v, "numbers that a double holds, as 0.5",
-                 [](const std::string &s, size_t *n) { return std::stod(s, n); });
-}
-std::string parameter_text(const Type &t) { return type_name(t); }
-std::string parameter_text(bool v) { return v ? "true" : "false"; }
-std::string parameter_text(int v) { return std::to_string(v); }
-std::string parameter_text(int64_t v) { return std::to_string(v); }
-std::string parameter_text(float v) {
-    std::ostringstream o;
-    o << v;
-    return o.str();
-}
-std::string parameter_text(double v) {
-    std::ostringstream o;
-    o << v;
-    return o.str();
-}
-template <>
-std::string parameter_type<Type>() { return "type"; }
-template <>
-std::string parameter_type<bool>() { return "bool"; }
-template <>
-std::string parameter_type<int>() { return "int"; }
-template <>
-std::string parameter_type<int64_t>() { return "int64"; }
-template <>
-std::string parameter_type<float>() { return "float"; }
-template <>
-std::string parameter_type<double>() { return "double"; }
-
-}  // namespace internal
 
 Size::Size(const std::string &name) : n(name) { check_name(name, "size"); }
 
@@ -157,6 +74,8 @@ Type Definition::element_type() const {
     not_defined_yet(name);
 }
 
+Names Definition::indices() const { return defined ? vars : default_indices(dimensions()); }
+
 int Definition::dimensions() const {
     if (defined) return int(vars.size());
     if (declared) return int(extents.size());
@@ -165,13 +84,11 @@ int Definition::dimensions() const {
 
 Expr reference(const DefinitionPtr &d, const std::vector<Expr> &indices) {
     if (!d->defined && !d->argument) not_defined_yet(d->name);
-    if (int(indices.size()) != d->dimensions()) {
-        std::string legal;
-        for (int k = 0; k < d->dimensions(); k++) legal += (k ? ", " : "") + default_index(k);
-        throw Error(d->name + " has " + count(size_t(d->dimensions()), "dimension", "dimensions") + ", " +
-                    count(indices.size(), "index is", "indices are") + " given.\nLegal: " + d->name + "(" +
-                    legal + ")");
-    }
+    const size_t given = indices.size();
+    if (int(given) != d->dimensions())
+        throw Error(d->name + " has " + counted(size_t(d->dimensions()), "dimension") + ", " + std::to_string(given) +
+                    (given == 1 ? " index is" : " indices are") + " given.\nLegal: " + d->name + "(" +
+                    join(default_indices(d->dimensions())) + ")");
     std::vector<Expr> args{DefinitionName::make(d)};
     for (auto &i : indices) {
         if (!i.defined())
@@ -202,13 +119,13 @@ void TensorRef::operator=(const Expr &value) const {
             throw Error("the left side of the definition of " + d->name +
                         " has an index that is not a Var.\nLegal: " + d->name +
                         "(i, j, ...) = ..., one Var a dimension");
-        if (std::find(vars.begin(), vars.end(), v) != vars.end())
+        if (contains(vars, v))
             throw Error("the left side of the definition of " + d->name + " has index " + v +
                         " twice.\nLegal: one Var a dimension");
         vars.push_back(v);
     }
     if (d->declared && vars.size() != d->extents.size())
-        throw Error(d->name + " is declared with " + count(d->extents.size(), "dimension", "dimensions") +
+        throw Error(d->name + " is declared with " + counted(d->extents.size(), "dimension") +
                     " and defined with " + std::to_string(vars.size()) +
                     ".\nLegal: as many indices on the left as extents in the declaration");
     d->op = Map{};
@@ -236,29 +153,21 @@ Tensor &Tensor::operator=(const Comm &c) {
     begin_definition(*d);
     const DefinitionPtr &operand = c.operand.definition();
     d->op = c.op;
-    d->vars.clear();
-    for (int k = 0; k < operand->dimensions(); k++)
-        d->vars.push_back(operand->defined ? operand->vars[k] : default_index(int(k)));
+    d->vars = operand->indices();
     d->value = reference(operand, index_exprs(d->vars));
     end_definition(*d, c.type);
     return *this;
 }
 
-Comm all_reduce(const Tensor &t) { return all_reduce(t, t.definition()->element_type()); }
-Comm all_reduce(const Tensor &t, const Type &type) {
-    return communicate("all_reduce", Communication{{From::Each, {world_axis}}, Sum}, t, type);
-}
-Comm reduce_scatter(const Tensor &t, int dim) {
-    return reduce_scatter(t, dim, t.definition()->element_type());
-}
-Comm reduce_scatter(const Tensor &t, int dim, const Type &type) {
-    return communicate("reduce_scatter", Communication{{From::Each, {world_axis}}, Sum, dim}, t, type);
-}
+Comm all_reduce(const Tensor &t) { return all_reduce(t, element_type(t)); }
+Comm all_reduce(const Tensor &t, const Type &type) { return reduction("all_reduce", t, type, {}); }
+Comm reduce_scatter(const Tensor &t, int dim) { return reduce_scatter(t, dim, element_type(t)); }
+Comm reduce_scatter(const Tensor &t, int dim, const Type &type) { return reduction("reduce_scatter", t, type, dim); }
 Comm all_gather(const Tensor &t) {
-    return communicate("all_gather", Communication{{From::Owner, {world_axis}, 0, 0}, {}}, t, t.definition()->element_type());
+    return {"all_gather", Communication{{From::Owner, {world_axis}, 0, 0}, {}}, t, element_type(t)};
 }
 Comm broadcast(const Tensor &t, int root) {
-    return communicate("broadcast", Communication{{From::Rank, {world_axis}, root}, {}}, t, t.definition()->element_type());
+    return {"broadcast", Communication{{From::Rank, {world_axis}, root}, {}}, t, element_type(t)};
 }
 Edge fill(const Expr &value) {
     if (!value.defined() || has_index(value))
@@ -268,18 +177,17 @@ Edge fill(const Expr &value) {
     return {Edge::Fill, value};
 }
 Comm shift(const Tensor &t, int k, const Edge &edge) {
-    Type type = t.definition()->element_type();
+    Type type = element_type(t);
     Communication c{{From::Shift, {world_axis}, -k, -1, edge.kind == Edge::Cyclic}, {}};
     if (edge.kind == Edge::Fill) c.outside = Halide::cast(type, edge.value);
-    return communicate("shift", c, t, type);
+    return {"shift", c, t, type};
 }
 Comm slice_of(const Tensor &t, int dim) {
     int n = t.definition()->dimensions();
     if (dim < 0 || dim >= n)
         throw Error("slice_of(" + t.name() + ", " + std::to_string(dim) + "): " + t.name() + " has " +
-                    std::to_string(n) + (n == 1 ? " dimension" : " dimensions") + "." +
-                    (n ? "\nLegal: a dimension from 0 to " + std::to_string(n - 1) : ""));
-    return communicate("slice_of", Map{dim}, t, t.definition()->element_type());
+                    counted(size_t(n), "dimension") + "." + (n ? "\nLegal: a dimension from 0 to " + std::to_string(n - 1) : ""));
+    return {"slice_of", Map{dim}, t, element_type(t)};
 }
 
 Tensor map_tensors(const std::string &what, const std::vector<Tensor> &operands,
@@ -290,7 +198,7 @@ Tensor map_tensors(const std::string &what, const std::vector<Tensor> &operands,
         if (d->name.size() < 64) d->name += (d->name.empty() ? what + "_" : "_") + t.name().substr(0, 64);
         dims = std::max(dims, t.definition()->dimensions());
     }
-    for (int k = 0; k < dims; k++) d->vars.push_back(default_index(int(k)));
+    d->vars = default_indices(dims);
     // Indices of the same name as the operand's own read better: take them from the first defined operand of full rank.
     for (auto &t : operands)
         if (t.definition()->defined && t.definition()->dimensions() == dims) d->vars = t.definition()->vars;
@@ -357,9 +265,8 @@ IndexReduction IndexReduction::blocks(const Var &k) const {
             r.split = int(i);
             return r;
         }
-    std::string list;
-    for (auto &v : over) list += (list.empty() ? "" : ", ") + v.name();
-    throw Error(".blocks(" + k.name() + "): " + k.name() + " is not a reduced index.\nLegal: one of " + list);
+    throw Error(".blocks(" + k.name() + "): " + k.name() + " is not a reduced index.\nLegal: one of " +
+                join(over, [](const Var &v) { return v.name(); }));
 }
 IndexReduction IndexReduction::any_order() const {
     IndexReduction r = *this;

@@ -83,23 +83,6 @@ struct GeneratorParamBase {
     virtual std::string type_text() const = 0;
 };
 
-namespace internal {
-void parse_parameter(const std::string &name, const std::string &text, Type &);
-void parse_parameter(const std::string &name, const std::string &text, bool &);
-void parse_parameter(const std::string &name, const std::string &text, int &);
-void parse_parameter(const std::string &name, const std::string &text, int64_t &);
-void parse_parameter(const std::string &name, const std::string &text, float &);
-void parse_parameter(const std::string &name, const std::string &text, double &);
-std::string parameter_text(const Type &);
-std::string parameter_text(bool);
-std::string parameter_text(int);
-std::string parameter_text(int64_t);
-std::string parameter_text(float);
-std::string parameter_text(double);
-template <class T>
-std::string parameter_type();
-}  // namespace internal
-
 // T: Type, bool, int, int64_t, float or double.
 template <class T>
 class GeneratorParam : public GeneratorParamBase {
@@ -114,15 +97,9 @@ public:
     operator const T &() const {
         return v;
     }
-    void set_from_text(const std::string &s) override {
-        internal::parse_parameter(name, s, v);
-    }
-    std::string text() const override {
-        return internal::parameter_text(v);
-    }
-    std::string type_text() const override {
-        return internal::parameter_type<T>();
-    }
+    void set_from_text(const std::string &) override;
+    std::string text() const override;
+    std::string type_text() const override;
 };
 
 // A type, possibly a GeneratorParam's, read late.
@@ -198,6 +175,7 @@ struct Definition {
 
     Type element_type() const;  // throws if not known yet
     int dimensions() const;     // likewise
+    Names indices() const;      // as on the left side of the definition, or i, j, ...
 };
 using DefinitionPtr = std::shared_ptr<Definition>;
 

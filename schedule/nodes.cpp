@@ -1,7 +1,6 @@
 #include "schedule/nodes.h"
 #include <algorithm>
 #include "lang/infer.h"
-#include "lang/results.h"
 #include "schedule/refuse.h"
 #include "schedule/sweep.h"
 #include "schedule/vectorize.h"
@@ -66,13 +65,6 @@ std::vector<std::vector<Expr>> reads_of(const Node &n, NodeId x) {
         if (accessed(c) == x) reads.push_back(indices_of(c));
     });
     return reads;
-}
-
-bool are_indices(const std::vector<Expr> &indices, const Names &names) {
-    if (indices.size() != names.size()) return false;
-    for (size_t d = 0; d < names.size(); d++)
-        if (bare_index(indices[d]) != names[d]) return false;
-    return true;
 }
 
 // ---- parts
@@ -156,11 +148,7 @@ NodeId add_gather(Graph &g, NodeId of, NodeId x, const NodeIds &readers) {
     const int dim = l.first_sliced();
     const Communication gather{{From::Owner, l.axes_of(size_t(dim)), 0, dim}, {}, {}, Algorithm::Auto};
     const NodeId id = g.add(g.communication({Role::AllGather, of, 0}, gather, g.at(x))).id;
-    for (NodeId r : readers) {
-        Node &n = g.at(r);
-        n.value = redirect(n.value, of, id);
-        n.source = redirect(n.source, of, id);
-    }
+    g.redirect_reads(of, id, readers);
     g.redirect_results(of, id);
     infer_node(g, id);
     return id;

@@ -32,7 +32,6 @@ struct Read {
 std::vector<Read> reads_of(const Graph &, const Node &);
 // The indices with which node n reads x, once for each read.
 std::vector<std::vector<Expr>> reads_of(const Node &n, NodeId x);
-bool are_indices(const std::vector<Expr> &, const Names &);
 
 // ---- the parts of a definition
 // The block results of a full reduction, the all-gather of those, and a reduction inside of an expression have no name of

@@ -9,13 +9,6 @@ namespace {
 
 // ---- addends
 
-bool differs_between_ranks(const Graph &g, const Expr &e) {
-    auto symbols = symbols_in(e);
-    return std::any_of(symbols.begin(), symbols.end(), [&](const Symbol &s) {
-        return s.kind == Symbol::Rank || (s.kind == Symbol::PlanScalar && uses_rank(g.scalars[size_t(s.number)]));
-    });
-}
-
 // The tensor of other ranks' from which they compute n's value for each other; -1 if there are several, if another element
 // of it is read, or if the value depends on which rank computes it.
 NodeId loaded_tensor(const Graph &g, const Node &n) {

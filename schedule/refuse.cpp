@@ -43,18 +43,4 @@ std::string reason_of(const Error &e) {
     return s.substr(0, s.find("\nLegal:"));
 }
 
-std::string join(const std::vector<std::string> &v) {
-    std::string s;
-    for (auto &x : v) s += (s.empty() ? "" : ", ") + x;
-    return s;
-}
-
-std::string list(const std::vector<std::string> &v) {
-    std::string s;
-    for (size_t i = 0; i < v.size(); i++) s += (i == 0 ? "" : i + 1 == v.size() ? " and "
-                                                                                : ", ") +
-                                               v[i];
-    return s;
-}
-
 }  // namespace stretto

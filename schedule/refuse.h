@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 #include "lang/error.h"
+#include "lang/text.h"
 
 namespace stretto {
 
@@ -21,10 +22,5 @@ bool succeeds(const std::function<void()> &f);
 
 // The reason alone of an error of the language ("In program x: cannot ...\n  <reason>\nLegal: ...") or of a verb.
 std::string reason_of(const Error &);
-
-// "a", "a and b", "a, b and c"
-std::string list(const std::vector<std::string> &);
-// "a, b, c"
-std::string join(const std::vector<std::string> &);
 
 }  // namespace stretto

@@ -79,7 +79,7 @@ TEST_CASE("a graph that computes something else is noticed") {
     CHECK_FALSE(differs([](Graph &) {}));
     CHECK(differs([&](Graph &g) {  // without the division
         NodeId m1 = id(g, "m1");
-        g.redirect_reads(id(g, "avg"), id(g, "gsum.rs"), [=](const Node &n) { return n.id == m1; });
+        g.redirect_reads(id(g, "avg"), id(g, "gsum.rs"), {m1});
     }));
     CHECK(differs([&](Graph &g) { g.redirect_results(id(g, "v1"), id(g, "m1.ag")); }));
     CHECK(differs([&](Graph &g) {  // a sum that is rounded to 16 bits
