@@ -58,7 +58,8 @@ namespace {
 template <class T>
 struct NumberText {
     const char *type, *legal;
-    T (*convert)(const std::string &, size_t *used);
+    T(*convert)
+    (const std::string &, size_t *used);
 };
 template <class T>
 const NumberText<T> number_text{};

@@ -183,10 +183,11 @@ Comm shift(const Tensor &t, int k, const Edge &edge) {
     return {"shift", c, t, type};
 }
 Comm slice_of(const Tensor &t, int dim) {
-    int n = t.definition()->dimensions();
+    const int n = t.definition()->dimensions();
     if (dim < 0 || dim >= n)
         throw Error("slice_of(" + t.name() + ", " + std::to_string(dim) + "): " + t.name() + " has " +
-                    counted(size_t(n), "dimension") + "." + (n ? "\nLegal: a dimension from 0 to " + std::to_string(n - 1) : ""));
+                    counted(size_t(n), "dimension") + "." +
+                    (n ? "\nLegal: a dimension from 0 to " + std::to_string(n - 1) : ""));
     return {"slice_of", Map{dim}, t, element_type(t)};
 }
 

@@ -1,5 +1,5 @@
 // Calls inside expressions: mathematical functions and Halide's intrinsics.
-#include <algorithm>
+#include <bitset>
 #include "lang/reference/arithmetic.h"
 #include "lang/reference/evaluate.h"
 
@@ -28,18 +28,6 @@ const Unary unary_functions[] = {
 
 bool has_name(const Call *c, const std::string &base, const char *suffix) {
     return c->name == base + suffix;
-}
-
-template <class T, class F>
-Code unary(const Code &a, F f) {
-    return code([=](Frame &r) { return Value::of(f(a(r).template as<T>())); });
-}
-template <class T, class F>
-Code binary(const Code &a, const Code &b, F f) {
-    return code([=](Frame &r) {
-        T x = a(r).template as<T>(), y = b(r).template as<T>();
-        return Value::of(f(x, y));
-    });
 }
 
 Code ieee_function(const Call *c, const std::vector<Code> &args) {
@@ -109,10 +97,17 @@ T shifted(T x, int64_t left) {
     return left >= 0 ? T(wrapping(x) << left) : T(x >> -left);
 }
 
+// How many bits of x, from above or from below, come before one that is set.
+template <class T>
+T zeros(T x, bool from_above) {
+    const int bits = 8 * int(sizeof(T));
+    int n = 0;
+    while (n < bits && !(wrapping(x) >> (from_above ? bits - 1 - n : n) & 1)) n++;
+    return T(n);
+}
+
 template <class T>
 Code integer_intrinsic(const Call *c, const std::vector<Code> &args) {
-    using Unsigned = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-    const int bits = c->type.bits();
     auto op = [&](auto f) { return binary<T>(args[0], args[1], f); };
     if (c->is_intrinsic(Call::bitwise_and)) return op([](T a, T b) { return T(a & b); });
     if (c->is_intrinsic(Call::bitwise_or)) return op([](T a, T b) { return T(a | b); });
@@ -136,24 +131,9 @@ Code integer_intrinsic(const Call *c, const std::vector<Code> &args) {
                 return b == 0 || (std::is_signed_v<T> && b == T(-1)) ? T(0) : T(a % b);
             });
         if (c->is_intrinsic(Call::popcount))
-            return unary<T>(args[0], [=](T a) {
-                uint64_t x = wrapping(a);
-                int n = 0;
-                for (int i = 0; i < bits; i++) n += int(x >> i & 1);
-                return Unsigned(n);
-            });
-        if (c->is_intrinsic(Call::count_leading_zeros))
-            return unary<T>(args[0], [=](T a) {
-                int n = 0;
-                while (n < bits && !(wrapping(a) >> (bits - 1 - n) & 1)) n++;
-                return Unsigned(n);
-            });
-        if (c->is_intrinsic(Call::count_trailing_zeros))
-            return unary<T>(args[0], [=](T a) {
-                int n = 0;
-                while (n < bits && !(wrapping(a) >> n & 1)) n++;
-                return Unsigned(n);
-            });
+            return unary<T>(args[0], [](T a) { return T(std::bitset<8 * sizeof(T)>(wrapping(a)).count()); });
+        if (c->is_intrinsic(Call::count_leading_zeros)) return unary<T>(args[0], [](T a) { return zeros(a, true); });
+        if (c->is_intrinsic(Call::count_trailing_zeros)) return unary<T>(args[0], [](T a) { return zeros(a, false); });
         // Of signed integers, both are unsigned integers of the same width.
         if (c->is_intrinsic(Call::abs))
             return code([a = args[0], t = c->type](Frame &r) {

@@ -3,6 +3,7 @@
 #include <set>
 #include <sstream>
 #include "lang/reference/arithmetic.h"
+#include "lang/shared_parts.h"
 
 namespace stretto {
 
@@ -19,32 +20,14 @@ std::string text(const Expr &e) {
     return o.str();
 }
 
-// f(a, b) in the type of the operands; its result gives the type of the value.
+// f(a, b) of operands of type t.
 template <class F>
-Code binary(const Expr &a_expr, const Code &a, const Code &b, F f) {
-    return with_type(a_expr.type(), [&](auto zero) {
-        using T = decltype(zero);
-        return code([=](Frame &r) {
-            T x = a(r).template as<T>(), y = b(r).template as<T>();
-            return Value::of(f(x, y));
-        });
-    });
+Code in_type(const Type &t, const std::vector<Code> &ab, F f) {
+    return with_type(t, [&](auto zero) { return interpreter::binary<decltype(zero)>(ab[0], ab[1], f); });
 }
-
-// Arithmetic, in any type but the 16-bit floats.
 template <class F>
-Code arithmetic(const Expr &e, const Code &a, const Code &b, F f) {
-    if (is_float16(e.type()))
-        throw Error("reference: arithmetic in " + type_name(e.type()) +
-                    ", which the language does in float32: " + text(e));
-    return with_type(e.type(), [&](auto zero) -> Code {
-        using T = decltype(zero);
-        if constexpr (interpreter::is_narrow_float<T>) return {};
-        else return code([=](Frame &r) {
-            T x = a(r).template as<T>(), y = b(r).template as<T>();
-            return Value::of(T(f(x, y)));
-        });
-    });
+Code comparison(const Type &t, const std::vector<Code> &ab, F f) {
+    return in_type(t, ab, [f](auto a, auto b) { return bool(f(interpreter::widen(a), interpreter::widen(b))); });
 }
 
 // Turns an expression, a graph of shared nodes, into code that computes every node at most once an
@@ -73,37 +56,12 @@ class Compiler {
             const auto &more = free_names(let->value);
             names.insert(more.begin(), more.end());
         } else {
-            for (auto &child : children(e)) {
+            for (auto &child : operands(e)) {
                 const auto &more = free_names(child);
                 names.insert(more.begin(), more.end());
             }
         }
         return free[e.get()] = std::move(names);
-    }
-
-    static std::vector<Expr> children(const Expr &e) {
-        auto pair = [](auto *x) { return std::vector<Expr>{x->a, x->b}; };
-        if (auto *x = e.as<Cast>()) return {x->value};
-        if (auto *x = e.as<Reinterpret>()) return {x->value};
-        if (auto *x = e.as<Add>()) return pair(x);
-        if (auto *x = e.as<Sub>()) return pair(x);
-        if (auto *x = e.as<Mul>()) return pair(x);
-        if (auto *x = e.as<Div>()) return pair(x);
-        if (auto *x = e.as<Mod>()) return pair(x);
-        if (auto *x = e.as<Halide::Internal::Min>()) return pair(x);
-        if (auto *x = e.as<Halide::Internal::Max>()) return pair(x);
-        if (auto *x = e.as<EQ>()) return pair(x);
-        if (auto *x = e.as<NE>()) return pair(x);
-        if (auto *x = e.as<LT>()) return pair(x);
-        if (auto *x = e.as<LE>()) return pair(x);
-        if (auto *x = e.as<GT>()) return pair(x);
-        if (auto *x = e.as<GE>()) return pair(x);
-        if (auto *x = e.as<And>()) return pair(x);
-        if (auto *x = e.as<Or>()) return pair(x);
-        if (auto *x = e.as<Not>()) return {x->a};
-        if (auto *x = e.as<Select>()) return {x->condition, x->true_value, x->false_value};
-        if (auto *x = e.as<Call>()) return x->args;
-        return {};
     }
 
     // The innermost scope that binds a name which e uses: e means the same in all scopes inside of it.
@@ -194,11 +152,6 @@ class Compiler {
 
     Code call(const Call *c, Scope *s) {
         if (as_access(Expr(c))) return access(c, s);
-        if (c->is_intrinsic(Call::if_then_else)) {
-            Code condition = compile(c->args[0], s), yes = compile(c->args[1], s),
-                 no = compile(c->args[2], s);
-            return code([=](Frame &r) { return condition(r).as<bool>() ? yes(r) : no(r); });
-        }
         Expr simpler = interpreter::simpler_call(c);
         if (simpler.defined()) {
             kept.push_back(simpler);  // known and free are keyed by address
@@ -206,86 +159,70 @@ class Compiler {
         }
         std::vector<Code> args;
         for (auto &a : c->args) args.push_back(compile(a, s));
-        return interpreter::compile_call(c, args);
+        return c->is_intrinsic(Call::if_then_else) ? choice(args) : interpreter::compile_call(c, args);
+    }
+
+    // f(a, b), in any type but the 16-bit floats.
+    template <class F>
+    static Code arithmetic(const Expr &e, const std::vector<Code> &ab, F f) {
+        if (is_float16(e.type()))
+            throw Error("reference: arithmetic in " + type_name(e.type()) + ", which the language does in float32: " + text(e));
+        return with_type(e.type(), [&](auto zero) -> Code {
+            using T = decltype(zero);
+            if constexpr (interpreter::is_narrow_float<T>) return {};
+            else return interpreter::binary<T>(ab[0], ab[1], f);
+        });
+    }
+
+    static Code reinterpreted(const Expr &e, const Type &from, const Code &value) {
+        if (from.bits() != e.type().bits()) throw Error("reference: reinterpret between widths: " + text(e));
+        return with_type(from, [&](auto zero) {
+            using From = decltype(zero);
+            return with_type(e.type(), [&](auto result) {
+                using To = decltype(result);
+                return interpreter::unary<From>(value, [](From a) {
+                    To b{};
+                    std::memcpy(&b, &a, std::min(sizeof a, sizeof b));
+                    return b;
+                });
+            });
+        });
     }
 
     Code build(const Expr &e, Scope *s) {
-        if (auto *x = e.as<Cast>()) {
-            Code v = compile(x->value, s);
-            Type from = x->value.type(), to = x->type;
-            return code([=](Frame &r) { return cast_value(v(r), from, to); });
-        }
-        if (auto *x = e.as<Reinterpret>()) {
-            if (x->value.type().bits() != x->type.bits())
-                throw Error("reference: reinterpret between widths: " + text(e));
-            Code v = compile(x->value, s);
-            return with_type(x->value.type(), [&](auto zero) {
-                using From = decltype(zero);
-                return with_type(x->type, [&](auto result) {
-                    using To = decltype(result);
-                    return code([=](Frame &r) {
-                        From a = v(r).template as<From>();
-                        To b{};
-                        std::memcpy(&b, &a, std::min(sizeof a, sizeof b));
-                        return Value::of(b);
-                    });
-                });
-            });
-        }
-        auto compiled = [&](auto *x) { return std::make_pair(compile(x->a, s), compile(x->b, s)); };
-        auto compare = [&](auto *x, auto f) {
-            auto [a, b] = compiled(x);
-            return binary(x->a, a, b, [f](auto p, auto q) {
-                return bool(f(interpreter::widen(p), interpreter::widen(q)));
-            });
-        };
-        auto compute = [&](auto *x, auto f) {
-            auto [a, b] = compiled(x);
-            return arithmetic(e, a, b, f);
-        };
-        if (auto *x = e.as<Add>()) return compute(x, [](auto a, auto b) { return interpreter::add(a, b); });
-        if (auto *x = e.as<Sub>())
-            return compute(x, [](auto a, auto b) { return interpreter::subtract(a, b); });
-        if (auto *x = e.as<Mul>())
-            return compute(x, [](auto a, auto b) { return interpreter::multiply(a, b); });
-        if (auto *x = e.as<Div>())
-            return compute(x, [](auto a, auto b) { return interpreter::divide(a, b); });
-        if (auto *x = e.as<Mod>())
-            return compute(x, [](auto a, auto b) { return interpreter::remainder(a, b); });
-        if (auto *x = e.as<EQ>()) return compare(x, [](auto a, auto b) { return a == b; });
-        if (auto *x = e.as<NE>()) return compare(x, [](auto a, auto b) { return a != b; });
-        if (auto *x = e.as<LT>()) return compare(x, [](auto a, auto b) { return a < b; });
-        if (auto *x = e.as<LE>()) return compare(x, [](auto a, auto b) { return a <= b; });
-        if (auto *x = e.as<GT>()) return compare(x, [](auto a, auto b) { return a > b; });
-        if (auto *x = e.as<GE>()) return compare(x, [](auto a, auto b) { return a >= b; });
-        if (auto *x = e.as<Halide::Internal::Max>()) {
-            auto [a, b] = compiled(x);
-            return binary(x->a, a, b, [](auto p, auto q) { return interpreter::maximum(p, q); });
-        }
-        if (auto *x = e.as<Halide::Internal::Min>()) {
-            auto [a, b] = compiled(x);
-            return binary(x->a, a, b, [](auto p, auto q) { return interpreter::minimum(p, q); });
-        }
-        if (auto *x = e.as<And>()) {
-            auto [a, b] = compiled(x);
-            return code([a = a, b = b](Frame &r) { return Value::of(a(r).as<bool>() && b(r).as<bool>()); });
-        }
-        if (auto *x = e.as<Or>()) {
-            auto [a, b] = compiled(x);
-            return code([a = a, b = b](Frame &r) { return Value::of(a(r).as<bool>() || b(r).as<bool>()); });
-        }
-        if (auto *x = e.as<Not>()) {
-            Code a = compile(x->a, s);
-            return code([=](Frame &r) { return Value::of(!a(r).as<bool>()); });
-        }
-        if (auto *x = e.as<Select>()) {
-            Code c = compile(x->condition, s), yes = compile(x->true_value, s),
-                 no = compile(x->false_value, s);
-            return code([=](Frame &r) { return c(r).as<bool>() ? yes(r) : no(r); });
-        }
         if (auto *x = e.as<Let>()) return let(x, s);
         if (auto *x = e.as<Call>()) return call(x, s);
-        throw Error("reference: cannot evaluate " + text(e));
+        const std::vector<Expr> parts = operands(e);
+        std::vector<Code> x;
+        for (auto &part : parts) x.push_back(compile(part, s));
+        const Type t = e.type(), from = parts.empty() ? t : parts[0].type();
+        switch (e.node_type()) {
+        case IRNodeType::Cast: return code([v = x[0], from, t](Frame &r) { return cast_value(v(r), from, t); });
+        case IRNodeType::Reinterpret: return reinterpreted(e, from, x[0]);
+        case IRNodeType::Add: return arithmetic(e, x, [](auto a, auto b) { return interpreter::add(a, b); });
+        case IRNodeType::Sub: return arithmetic(e, x, [](auto a, auto b) { return interpreter::subtract(a, b); });
+        case IRNodeType::Mul: return arithmetic(e, x, [](auto a, auto b) { return interpreter::multiply(a, b); });
+        case IRNodeType::Div: return arithmetic(e, x, [](auto a, auto b) { return interpreter::divide(a, b); });
+        case IRNodeType::Mod: return arithmetic(e, x, [](auto a, auto b) { return interpreter::remainder(a, b); });
+        case IRNodeType::Max: return in_type(t, x, [](auto a, auto b) { return interpreter::maximum(a, b); });
+        case IRNodeType::Min: return in_type(t, x, [](auto a, auto b) { return interpreter::minimum(a, b); });
+        case IRNodeType::EQ: return comparison(from, x, std::equal_to<>());
+        case IRNodeType::NE: return comparison(from, x, std::not_equal_to<>());
+        case IRNodeType::LT: return comparison(from, x, std::less<>());
+        case IRNodeType::LE: return comparison(from, x, std::less_equal<>());
+        case IRNodeType::GT: return comparison(from, x, std::greater<>());
+        case IRNodeType::GE: return comparison(from, x, std::greater_equal<>());
+        case IRNodeType::And: return code([x](Frame &r) { return Value::of(x[0](r).as<bool>() && x[1](r).as<bool>()); });
+        case IRNodeType::Or: return code([x](Frame &r) { return Value::of(x[0](r).as<bool>() || x[1](r).as<bool>()); });
+        case IRNodeType::Not: return interpreter::unary<bool>(x[0], std::logical_not<>());
+        case IRNodeType::Select: return choice(x);
+        default: throw Error("reference: cannot evaluate " + text(e));
+        }
+    }
+
+    // Of a condition and two arms, only one of which is evaluated.
+    static Code choice(const std::vector<Code> &x) {
+        return code([=](Frame &r) { return x[0](r).as<bool>() ? x[1](r) : x[2](r); });
     }
 
     static Code constant(Value v) {

@@ -43,6 +43,19 @@ Code code(F f) {
     return {std::make_shared<const Function>(std::move(f))};
 }
 
+// f of the values of the operands, in T; its result gives the type of the value.
+template <class T, class F>
+Code unary(const Code &a, F f) {
+    return code([=](Frame &r) { return Value::of(f(a(r).template as<T>())); });
+}
+template <class T, class F>
+Code binary(const Code &a, const Code &b, F f) {
+    return code([=](Frame &r) {
+        T x = a(r).template as<T>(), y = b(r).template as<T>();
+        return Value::of(f(x, y));
+    });
+}
+
 // The code of a call that is no access, given its arguments'. Throws an Error that names a call
 // that it does not know.
 Code compile_call(const Halide::Internal::Call *, const std::vector<Code> &arguments);

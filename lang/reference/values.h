@@ -53,25 +53,19 @@ struct Value {
 // Brain, float, double.
 template <class F>
 auto with_type(const Type &t, F &&f) {
-    if (t.is_scalar() && t.is_bool()) return f(bool());
-    if (t.is_scalar() && t.is_bfloat()) return f(Brain());
-    if (t.is_scalar() && t.is_float()) {
-        if (t.bits() == 16) return f(Half());
-        if (t.bits() == 32) return f(float());
-        if (t.bits() == 64) return f(double());
-    }
-    if (t.is_scalar() && t.is_int()) {
-        if (t.bits() == 8) return f(int8_t());
-        if (t.bits() == 16) return f(int16_t());
-        if (t.bits() == 32) return f(int32_t());
-        if (t.bits() == 64) return f(int64_t());
-    }
-    if (t.is_scalar() && t.is_uint()) {
-        if (t.bits() == 8) return f(uint8_t());
-        if (t.bits() == 16) return f(uint16_t());
-        if (t.bits() == 32) return f(uint32_t());
-        if (t.bits() == 64) return f(uint64_t());
-    }
+    if (t == f32) return f(float());
+    if (t == f64) return f(double());
+    if (t == f16) return f(Half());
+    if (t == bf16) return f(Brain());
+    if (t == Halide::Bool()) return f(bool());
+    if (t == i8) return f(int8_t());
+    if (t == i16) return f(int16_t());
+    if (t == i32) return f(int32_t());
+    if (t == i64) return f(int64_t());
+    if (t == u8) return f(uint8_t());
+    if (t == u16) return f(uint16_t());
+    if (t == u32) return f(uint32_t());
+    if (t == u64) return f(uint64_t());
     unknown_type(t);
 }
 
@@ -90,13 +84,10 @@ struct ScalarValue {
     Value value;
     ScalarValue() = default;
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
-    ScalarValue(T x) {
-        if constexpr (std::is_same_v<T, bool>) type = Halide::Bool(), value = Value::of(x);
-        else if constexpr (std::is_floating_point_v<T>) type = Halide::type_of<T>(), value = Value::of(x);
-        else {  // long and long long are one type here
+    ScalarValue(T x) : value(Value::of(x)) {
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)  // long and long long are one type here
             type = std::is_signed_v<T> ? Halide::Int(8 * sizeof x) : Halide::UInt(8 * sizeof x);
-            value = Value::of(x);
-        }
+        else type = Halide::type_of<T>();
     }
     ScalarValue(Type t, Value v) : type(t), value(v) {
     }
