@@ -31,7 +31,7 @@ TensorArgument::TensorArgument(Access access, const std::string &name, LateType 
             access == Access::InOut ? std::make_shared<DefinitionPtr>() : nullptr, nullptr});
 }
 
-void update(const InOutTensor &t, const Tensor &value) {
+void update(const InOut<Tensor> &t, const Tensor &value) {
     DefinitionPtr &slot = *ArgumentRef(t).update;
     if (slot)
         throw Error(t.name() + " is updated twice, by " + slot->name + " and by " + value.name() +

@@ -105,9 +105,8 @@ class Builder {
     Expr hoist_reductions(const Expr &e, Node &user, const Names &scope, bool whole, int &made) {
         CallMutator mutator([&](const Call *c, CallMutator &) -> Expr {
             if (c->name != "stretto_reduce") return Expr();
-            auto known = node_of_reduction.find(c);
-            if (known == node_of_reduction.end())
-                known = node_of_reduction.insert({c, add_reduction(c, user, scope, whole && c == e.as<Call>(), made)}).first;
+            auto [known, fresh] = node_of_reduction.insert({c, -1});
+            if (fresh) known->second = add_reduction(c, user, scope, whole && c == e.as<Call>(), made);
             const Node &r = g.at(known->second);
             return access(r.id, r.type, index_exprs(r.vars()));
         });
@@ -138,6 +137,10 @@ class Builder {
         const bool own = whole && free == user.vars();  // the definition is this reduction
         const ReduceOp op = ReduceOp(*as_const_int(c->args[1]));
         const bool any = *as_const_int(c->args[3]) != 0;
+        auto take_name = [&](Node &x) {  // that of the tensor, or one that follows from it
+            if (own) x.id = user.id, x.name = user.name;
+            else x.origin = inner;
+        };
         r.type = c->type;
         r.accumulator = accumulator_type(r.type);
         for (auto &v : free) {  // with the extents of the tensor that it defines, if that is declared
@@ -149,14 +152,14 @@ class Builder {
         for (auto &v : reduced) r.domain.push_back({v, {}, {}, true});
         if (!free.empty()) {
             r.op = Reduction{op, any};
-            take_name(r, user, own, inner);
+            take_name(r);
             return add(r);
         }
         Node f;
         f.op = Fold{op};
         f.type = r.type;
         f.accumulator = r.accumulator;
-        take_name(f, user, own, inner);
+        take_name(f);
         if (!own) f.id = g.reserve(g.name_from(f), inner);
         // An index of its own, whatever the user's are called.
         std::string block = "block";
@@ -171,12 +174,6 @@ class Builder {
         f.domain = {{block, {Dim::Ranks, 0}, {}, true}};
         f.source = access(blocks, r.type, {index(block)});
         return add(f);
-    }
-    // That of the tensor, or one that follows from it.
-    static void take_name(Node &r, const Node &user, bool own, const Origin &inner) {
-        r.id = own ? user.id : -1;
-        r.name = own ? user.name : "";
-        r.origin = own ? Origin{} : inner;
     }
     NodeId add(const Node &n) {
         NodeId id = g.add(n).id;
@@ -380,9 +377,6 @@ public:
 };
 
 }  // namespace
-
-Program::Program(const std::string &name, const std::vector<ArgumentRef> &arguments)
-    : Program(name, arguments, {}) {}
 
 Program::Program(const std::string &name, const std::vector<ArgumentRef> &arguments,
                  const std::vector<Requirement> &requirements) {

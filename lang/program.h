@@ -63,7 +63,6 @@ protected:
     void set_range(double low, double high) {
         *ref.range = {low, high};
     }
-    friend void update(const class InOutTensor &, const Tensor &);
 };
 
 template <>
@@ -78,21 +77,14 @@ public:
     }
 };
 
-class InOutTensor : public TensorArgument {
-public:
-    InOutTensor(const std::string &name, LateType type, std::vector<Extent> extents, Layout layout)
-        : TensorArgument(Access::InOut, name, type, std::move(extents), std::move(layout)) {
-    }
-};
-
 // An argument whose name means its value at entry; update(t, value) gives it the new one.
 template <class T>
 class InOut;
 template <>
-class InOut<Tensor> : public InOutTensor {
+class InOut<Tensor> : public TensorArgument {
 public:
     InOut(const std::string &name, LateType type, std::vector<Extent> extents, Layout layout = replicated)
-        : InOutTensor(name, type, std::move(extents), std::move(layout)) {
+        : TensorArgument(Access::InOut, name, type, std::move(extents), std::move(layout)) {
     }
     InOut &range(double low, double high) {
         set_range(low, high);
@@ -113,7 +105,7 @@ public:
 };
 
 // At the end of the call t holds value. Once per argument; updates happen together, so t reads as its value at entry.
-void update(const InOutTensor &t, const Tensor &value);
+void update(const InOut<Tensor> &t, const Tensor &value);
 
 // In a generator's algorithm(): condition (over scalars, sizes and ranks()) must hold, or the call returns an error with
 // `text` and the scalars' values, on every rank, before any communication. Outside: Program::require.
@@ -125,8 +117,7 @@ class Program {
 
 public:
     // arguments: in the order of the compiled function's. Throws Error.
-    Program(const std::string &name, const std::vector<ArgumentRef> &arguments);
-    Program(const std::string &name, const std::vector<ArgumentRef> &arguments, const std::vector<Requirement> &);
+    Program(const std::string &name, const std::vector<ArgumentRef> &arguments, const std::vector<Requirement> & = {});
     const std::string &name() const {
         return g.program;
     }

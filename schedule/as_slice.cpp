@@ -20,12 +20,9 @@ int sliced_dimension(const Graph &g, const Node &t) {
         for (auto &indices : reads_of(reader, t.id)) {
             int d = 0;
             while (d < int(indices.size()) && bare_index(indices[d]) != index) d++;
-            if (d == int(indices.size())) {
-                std::vector<std::string> at;
-                for (auto &i : indices) at.push_back(to_string(g, i));
-                refuse(left + " is sliced on " + index + " and reads " + t.name + "(" + join(at) +
-                       "), which is not its slice of " + t.name + ".");
-            }
+            if (d == int(indices.size()))
+                refuse(left + " is sliced on " + index + " and reads " + element_text(g, t.name, indices) +
+                       ", which is not its slice of " + t.name + ".");
             if (dim >= 0 && d != dim)
                 refuse(first->name + " reads slices of dimension " + std::to_string(dim) + " of " + t.name + ", " +
                        reader.name + " of dimension " + std::to_string(d) + ".");

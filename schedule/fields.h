@@ -40,9 +40,7 @@ public:
         : g(g), name(name ? name : [&g](NodeId id) { return g.identities.at(size_t(id)).name; }) {}
     void tensor(const char *, NodeId id) { texts.push_back(name(id)); }
     void tensors(const char *, const NodeIds &ids) {
-        Names names;
-        for (NodeId id : ids) names.push_back(name(id));
-        texts.push_back("{" + join(names) + "}");
+        texts.push_back("{" + join(ids, name) + "}");
     }
     void argument(const char *, ArgumentId a) { texts.push_back(g.arguments[size_t(a)].name); }
     void number(const char *, int n, bool = false) { texts.push_back(std::to_string(n)); }
@@ -65,9 +63,7 @@ std::string text_of(const Graph &g, const V &v, const Naming &name = {}) {
 // "s.split(gsum, 0)", of each.
 template <class V>
 Names as_code(const Graph &g, const std::vector<V> &verbs) {
-    Names calls;
-    for (auto &v : verbs) calls.push_back("s." + text_of(g, v));
-    return calls;
+    return mapped(verbs, [&](const V &v) { return "s." + text_of(g, v); });
 }
 
 // Those that have the subject of v.

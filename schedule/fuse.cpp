@@ -37,21 +37,13 @@ std::vector<Fuse> legal_parts(const Graph &g, const NodeSet &set) {
 }  // namespace
 
 Graph apply(const Graph &before, const Fuse &v) {
-    if (v.set.empty()) refuse("The set is empty.");
-    NodeSet seen;
-    for (NodeId id : v.set) {
-        if (!seen.insert(id).second) refuse(before.at(id).name + " is in the set twice.");
-        int group = before.at(id).directives.group;
-        if (group >= 0)
-            refuse(before.at(id).name + " is in Group " + std::to_string(group) + " {" +
-                   names_of(before, group_members(before, group)) + "} already.");
-    }
+    check_set(before, v.set);
+    for (NodeId id : v.set) refuse_if_grouped(before, before.at(id), "");
     NodeSet set = group_set(before, v.set);
     std::string why = why_no_group(before, set);
     if (!why.empty()) refuse(why);
     Graph g = before;
-    for (NodeId id : set) g.at(id).directives.group = g.next_group;
-    g.next_group++;
+    make_group(g, set);
     return settle(std::move(g));
 }
 

@@ -1,5 +1,4 @@
 #include "schedule/named_schedule.h"
-#include <regex>
 
 namespace stretto {
 
@@ -7,11 +6,7 @@ thread_local std::vector<NamedSchedule *> *NamedSchedule::open = nullptr;
 
 NamedSchedule::NamedSchedule(const std::string &name, std::function<void(Schedule &)> verbs)
     : n(name), verbs(std::move(verbs)) {
-    static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
-    if (!std::regex_match(name, legal))
-        throw Error("'" + name +
-                    "' cannot be the name of a schedule.\n"
-                    "Legal: letters, digits and '_', not beginning with a digit");
+    check_name(name, "schedule");
     if (name == "default") throw Error("'default' is the name of the schedule without verbs.\nLegal: another name");
     if (!open) return;
     for (auto *other : *open)

@@ -1,5 +1,4 @@
 #include "schedule/nodes.h"
-#include <algorithm>
 #include "lang/infer.h"
 #include "schedule/refuse.h"
 #include "schedule/sweep.h"
@@ -81,7 +80,7 @@ NodeIds parts_of(const Graph &g, NodeId id) {
     NodeIds parts;
     std::function<void(NodeId)> visit = [&](NodeId x) {
         for (NodeId r : g.reads(x))
-            if (is_part(g, g.at(r)) && std::find(parts.begin(), parts.end(), r) == parts.end()) {
+            if (is_part(g, g.at(r)) && !contains(parts, r)) {
                 visit(r);
                 parts.push_back(r);
             }
@@ -109,19 +108,19 @@ NodeIds without_parts(const Graph &g, const NodeSet &set) {
 
 std::string left_side(const Node &n) { return n.name + "(" + join(n.vars()) + ")"; }
 
+std::string element_text(const Graph &g, const std::string &name, const std::vector<Expr> &indices) {
+    return name + "(" + join(indices, [&](const Expr &i) { return to_string(g, i); }) + ")";
+}
+
 std::string access_text(const Graph &g, const Halide::Internal::Call *c) {
     const Node &n = g.at(accessed(c));
     // The result of a split is what the user knows as the tensor that was split.
     const bool of_split = n.origin.role == Role::AllGather && !g.has(n.origin.of);
-    std::vector<std::string> indices;
-    for (auto &i : indices_of(c)) indices.push_back(to_string(g, i));
-    return (of_split ? g.identities[size_t(n.origin.of)].name : n.name) + "(" + join(indices) + ")";
+    return element_text(g, of_split ? g.identities[size_t(n.origin.of)].name : n.name, indices_of(c));
 }
 
 std::string names_of(const Graph &g, const NodeIds &ids) {
-    Names names;
-    for (NodeId id : ids) names.push_back(g.identities[size_t(id)].name);
-    return join(names);
+    return join(ids, [&](NodeId id) { return g.identities[size_t(id)].name; });
 }
 
 NodeIds nodes_where(const Graph &g, const std::function<bool(const Node &)> &f) {
@@ -155,16 +154,21 @@ NodeId add_gather(Graph &g, NodeId of, NodeId x, const NodeIds &readers) {
 }
 
 void refuse_if_grouped(const Graph &g, const Node &n, const std::string &verb) {
-    if (n.directives.group < 0) return;
-    refuse(n.name + " is in Group " + std::to_string(n.directives.group) + " {" +
-           names_of(g, group_members(g, n.directives.group)) + "} already: s." + verb + " comes before s.fuse.");
+    const int group = n.directives.group;
+    if (group < 0) return;
+    refuse(n.name + " is in Group " + std::to_string(group) + " {" + names_of(g, group_members(g, group)) + "} already" +
+           (verb.empty() ? "." : ": s." + verb + " comes before s.fuse."));
+}
+
+void check_set(const Graph &g, const NodeIds &set) {
+    if (set.empty()) refuse("The set is empty.");
+    for (NodeId id : set)
+        if (std::count(set.begin(), set.end(), id) > 1) refuse(g.at(id).name + " is in the set twice.");
 }
 
 void check_dimension(const Node &n, int dim) {
-    const int dimensions = int(n.dimensions());
-    if (dim >= 0 && dim < dimensions) return;
-    refuse(n.name + " has " + std::to_string(dimensions) + (dimensions == 1 ? " dimension" : " dimensions") +
-           ", there is no dimension " + std::to_string(dim) + ".");
+    if (dim >= 0 && dim < int(n.dimensions())) return;
+    refuse(n.name + " has " + counted(n.dimensions(), "dimension") + ", there is no dimension " + std::to_string(dim) + ".");
 }
 
 Graph settle(Graph g) {

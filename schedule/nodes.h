@@ -45,7 +45,8 @@ NodeSet with_parts(const Graph &, const NodeIds &);
 NodeIds without_parts(const Graph &, const NodeSet &);
 
 // ---- for messages
-std::string left_side(const Node &);                                     // p1(i)
+std::string left_side(const Node &);  // p1(i)
+std::string element_text(const Graph &, const std::string &name, const std::vector<Expr> &indices);
 std::string access_text(const Graph &, const Halide::Internal::Call *);  // gsum(i) for the result of gsum.ag
 std::string names_of(const Graph &, const NodeIds &);                    // avg, m1, v1
 NodeIds nodes_where(const Graph &, const std::function<bool(const Node &)> &);
@@ -56,8 +57,10 @@ void inline_read(Node &n, const Node &from);
 // Adds of.ag = all_gather(x), inferred. It takes the place of `of` (x itself, or what x is a slice of) in results and in these
 // readers.
 NodeId add_gather(Graph &, NodeId of, NodeId x, const NodeIds &readers);
-// Refuses a node that is in a Group already: verbs that change it come before fuse.
+// Refuses a node that is in a Group already: verbs that change it come before fuse; "": by fuse.
 void refuse_if_grouped(const Graph &, const Node &, const std::string &verb);
+// Refuses a set that is empty, or holds a node twice.
+void check_set(const Graph &, const NodeIds &);
 // Refuses a dimension that n does not have.
 void check_dimension(const Node &n, int dim);
 // What every verb ends with: dead nodes go, layouts are inferred, results, Groups and lanes are checked again.

@@ -178,12 +178,11 @@ public:
 private:
     // What stands on the left are the names of what the verb makes.
     void check_left(const std::vector<Token> &left, const Verb &v) const {
-        Names made;
-        for (Role role : made_by(v).roles) {
+        const Names made = mapped(made_by(v).roles, [&](Role role) {
             Node n;
             n.origin = {role, made_by(v).of, 0};
-            made.push_back(s.graph().name_from(n));
-        }
+            return s.graph().name_from(n);
+        });
         for (size_t i = 0; i < left.size(); i++) {
             if (i >= made.size())
                 fail(left[i].at, verb.text + " makes nothing of the name " + left[i].text + ".",

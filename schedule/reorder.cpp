@@ -37,8 +37,7 @@ class Reordering {
     std::string why_not_sliced(const Node &x) const {
         if (is_part(before, x))  // nobody wrote it: its owner is the member
             for (NodeId id : members) {
-                NodeIds parts = parts_of(before, id);
-                if (!is_part(before, before.at(id)) && std::count(parts.begin(), parts.end(), x.id))
+                if (!is_part(before, before.at(id)) && contains(parts_of(before, id), x.id))
                     return why_not_sliced(before.at(id));
             }
         if (!depends.count(x.id)) return left_side(x) + " does not depend on " + gather.name + ".";
@@ -63,8 +62,7 @@ class Reordering {
         NodeSet missing;
         for (NodeId id : dependencies(before, {x.id}))
             if (depends.count(id) && !has(id)) missing.insert(id);
-        Names names;
-        for (NodeId id : without_parts(before, missing)) names.push_back(before.at(id).name);
+        const Names names = mapped(without_parts(before, missing), [&](NodeId id) { return before.at(id).name; });
         path += ", the result of " + gather.name;
         if (names.empty()) return path + "; but nothing that it reads becomes a slice.";
         return path + "; " + list(names) + (names.size() == 1 ? " is" : " are") + " not in the set.";
@@ -99,10 +97,8 @@ public:
     }
 
     Graph all(const NodeIds &set) {
-        for (NodeId id : set) {
-            check_member(before, before.at(id));
-            if (std::count(set.begin(), set.end(), id) > 1) refuse(before.at(id).name + " is in the set twice.");
-        }
+        check_set(before, set);
+        for (NodeId id : set) check_member(before, before.at(id));
         members = with_parts(before, set);
         for (auto &n : before.nodes)
             if (has(n.id)) move(n.id);
@@ -171,7 +167,6 @@ Graph apply(const Graph &before, const Reorder &v) {
     std::string why = why_not_movable(before, gather);
     if (!why.empty()) refuse(why);
     refuse_if_grouped(before, gather, Reorder::name);
-    if (v.set.empty()) refuse("The set is empty.");
     return Reordering(before, v.gather).all(v.set);
 }
 

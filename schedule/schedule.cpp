@@ -52,18 +52,14 @@ std::string spelled(const Graph &g, NodeId id) {
 // What a verb gives back, each as `name` writes it.
 std::string made_text(const Graph &g, const Verb &verb, const Naming &name) {
     const Made made = made_by(verb);
-    Names names;
-    for (Role role : made.roles) names.push_back(name(made_ever(g, {role, made.of, 0})));
-    return join(names);
+    return join(made.roles, [&](Role role) { return name(made_ever(g, {role, made.of, 0})); });
 }
 
 // ---- arguments of the functions of Schedule, as they were written
 
 std::string shown(const Tensor &t) { return t.name(); }
 std::string shown(const std::vector<Tensor> &set) {
-    Names names;
-    for (auto &t : set) names.push_back(t.name());
-    return "{" + join(names) + "}";
+    return "{" + join(set, [](const Tensor &t) { return t.name(); }) + "}";
 }
 std::string shown(int n) { return std::to_string(n); }
 std::string shown(Algorithm a) { return to_string(a); }
@@ -103,9 +99,7 @@ NodeId Schedule::resolve(const Tensor &t) const {
 }
 
 NodeIds Schedule::resolve(const std::vector<Tensor> &set) const {
-    NodeIds ids;
-    for (auto &t : set) ids.push_back(resolve(t));
-    return ids;
+    return mapped(set, [&](const Tensor &t) { return resolve(t); });
 }
 
 ArgumentId Schedule::argument(const Tensor &t) const {

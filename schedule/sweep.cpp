@@ -64,12 +64,10 @@ class Check {
     std::string loop_text(const Node &n) const {
         const std::vector<Index> &loops = facts.loops[size_t(facts.loop[size_t(n.id)])];
         if (loops.empty()) return "nothing (it has no dimension)";
-        std::string extents, which = "all";
-        for (size_t d = 0; d < loops.size(); d++) {
-            extents += (d ? ", " : "") + to_string(g, loops[d].extent);
+        std::string which = "all";
+        for (size_t d = 0; d < loops.size(); d++)
             if (!loops[d].axes.empty()) which = "the slice of dimension " + std::to_string(d);
-        }
-        return which + " of [" + extents + "]";
+        return which + " of [" + join(loops, [&](const Index &i) { return to_string(g, i.extent); }) + "]";
     }
     // The first read of x in n, as code.
     std::string read_text(const Node &n, NodeId x) const {
@@ -93,8 +91,7 @@ class Check {
     }
 
     std::string reads_another_element(const Node &n) const {
-        Names own;
-        for (auto &i : loops_of(n)) own.push_back(i.name);
+        const Names own = mapped(loops_of(n), [](const Index &i) { return i.name; });
         for (NodeId r : links.reads[size_t(n.id)]) {
             if (!has(r)) continue;
             const Node &x = g.at(r);
@@ -110,10 +107,8 @@ class Check {
             if (x.as<Blocks>() || exchanges_blocks(g, x) || !one_loop) continue;
             for (auto &indices : reads_of(n, r)) {
                 if (are_indices(indices, own)) continue;
-                Names at;
-                for (auto &i : indices) at.push_back(to_string(g, i));
-                return left_side(n) + " reads " + x.name + "(" + join(at) + "), another element than its own, of " + x.name +
-                       " in the same set: that element may not be computed yet.";
+                return left_side(n) + " reads " + element_text(g, x.name, indices) + ", another element than its own, of " +
+                       x.name + " in the same set: that element may not be computed yet.";
             }
         }
         return "";
@@ -121,22 +116,14 @@ class Check {
 
     std::string loads_too_early(const Node &n) const {
         if (!n.loads_from_ranks()) return "";
-        std::vector<char> seen(in.size());
-        NodeIds open = links.reads[size_t(n.id)];
-        NodeId on = -1;  // the first communication of the set that n depends on
-        while (!open.empty()) {
-            NodeId id = open.back();
-            open.pop_back();
-            if (seen[size_t(id)]) continue;
-            seen[size_t(id)] = 1;
+        const NodeSet needed = dependencies(g, {n.id});
+        for (NodeId id : set) {
             const Node &x = g.at(id);
-            bool earlier = on < 0 || facts.position[size_t(id)] < facts.position[size_t(on)];
-            if (has(id) && x.is_communication() && !exchanges_blocks(g, x) && earlier) on = id;
-            open.insert(open.end(), links.reads[size_t(id)].begin(), links.reads[size_t(id)].end());
+            if (needed.count(id) && x.is_communication() && !exchanges_blocks(g, x))
+                return n.name + " loads what depends on " + x.name +
+                       " of the same set: two communications, one after the other, are two sweeps.";
         }
-        if (on < 0) return "";
-        return n.name + " loads what depends on " + g.at(on).name +
-               " of the same set: two communications, one after the other, are two sweeps.";
+        return "";
     }
 
     // A step of a path of reads: `to` is read by `from`, or in one Group with it.
@@ -223,6 +210,11 @@ NodeIds group_members(const Graph &g, int group) {
     return nodes_where(g, [=](const Node &n) { return n.directives.group == group; });
 }
 
+void make_group(Graph &g, const NodeSet &set) {
+    for (NodeId id : set) g.at(id).directives.group = g.next_group;
+    g.next_group++;
+}
+
 void check_groups(const Graph &g) {
     if (std::none_of(g.nodes.begin(), g.nodes.end(), [](const Node &n) { return n.directives.group >= 0; })) return;
     Facts facts(g);
@@ -288,8 +280,8 @@ std::vector<Group> groups_of(const Graph &g) {
 }
 
 std::string to_string(const Group &group) {
-    return "Group " + std::to_string(group.id) + ", " + std::to_string(group.sweeps) +
-           (group.sweeps == 1 ? " sweep: {" : " sweeps: {") + join(group.stages) + "}";
+    return "Group " + std::to_string(group.id) + ", " + counted(size_t(group.sweeps), "sweep") + ": {" +
+           join(group.stages) + "}";
 }
 
 }  // namespace stretto

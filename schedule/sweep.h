@@ -22,6 +22,8 @@ namespace stretto {
 std::string why_no_group(const Graph &, const NodeSet &set);
 
 NodeIds group_members(const Graph &, int group);
+// Makes a Group of the set.
+void make_group(Graph &, const NodeSet &set);
 
 // Throws an Error if a Group of the graph is not legal (any more).
 void check_groups(const Graph &);

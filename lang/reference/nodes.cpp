@@ -13,20 +13,17 @@ int64_t extent_of(const Graph &g, const Dim &d, const std::map<std::string, int6
     return it->second;
 }
 
-Box box_of(const Graph &g, const Dims &dims, const Layout &layout,
-           const std::map<std::string, int64_t> &sizes, int rank, int ranks) {
-    Box b;
-    for (auto &d : dims) {
-        b.begin.push_back(0);
-        b.extent.push_back(extent_of(g, d, sizes, ranks));
-    }
+HostTensor part_of(const Graph &g, const Type &type, const Dims &dims, const Layout &layout,
+                   const std::map<std::string, int64_t> &sizes, int rank, int ranks) {
+    std::vector<int64_t> begin(dims.size()), extent;
+    for (auto &d : dims) extent.push_back(extent_of(g, d, sizes, ranks));
     if (layout.is_sliced()) {
-        size_t d = size_t(layout.first_sliced());
-        int64_t n = b.extent.at(d);
-        b.begin[d] = block_begin(n, rank, ranks);
-        b.extent[d] = block_begin(n, rank + 1, ranks) - b.begin[d];
+        const size_t d = size_t(layout.first_sliced());
+        const int64_t n = extent.at(d);
+        begin[d] = block_begin(n, rank, ranks);
+        extent[d] = block_begin(n, rank + 1, ranks) - begin[d];
     }
-    return b;
+    return HostTensor(type, begin, extent);
 }
 
 namespace {
@@ -34,8 +31,7 @@ namespace {
 // Stores element(index), of type `from`, for all elements that rank r has of n.
 template <class F>
 void fill(Run &run, const Node &n, int r, const Type &from, F element) {
-    Box box = run.box(n, r);
-    HostTensor t(n.type, box.begin, box.extent);
+    HostTensor t = run.part(n, r);
     int64_t p = 0;
     for_each_index(t.begin, t.extent, [&](const std::vector<int64_t> &index) {
         t.store(p++, cast_value(element(index), from, n.type));
@@ -50,14 +46,7 @@ void compute_map(Run &run, const Node &n) {
 }
 
 void compute_reduction(Run &run, const Node &n) {
-    for (int r = 0; r < run.count(); r++) {
-        Reducer reducer(run, n, r);
-        fill(run, n, r, n.accumulator, [&](auto &index) {
-            return n.as<Blocks>() ? reducer.block(index[0])
-                   : n.as<Fold>() ? reducer.fold()
-                                  : reducer.reduction(index);
-        });
-    }
+    for (int r = 0; r < run.count(); r++) fill(run, n, r, n.accumulator, reduction(run, n, r));
 }
 
 // The element of the rank that each element comes from, or the reduction of every rank's.

@@ -5,7 +5,6 @@
 
 namespace stretto {
 
-using interpreter::Box;
 using interpreter::Run;
 
 int64_t block_begin(int64_t n, int k, int ranks) {
@@ -14,8 +13,7 @@ int64_t block_begin(int64_t n, int k, int ranks) {
 
 HostTensor make_host_tensor(const Graph &g, const Argument &a,
                             const std::map<std::string, int64_t> &sizes, int rank, int ranks) {
-    Box b = interpreter::box_of(g, a.dims, a.layout, sizes, rank, ranks);
-    return HostTensor(a.type, b.begin, b.extent);
+    return interpreter::part_of(g, a.type, a.dims, a.layout, sizes, rank, ranks);
 }
 
 namespace {
