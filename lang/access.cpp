@@ -1,5 +1,6 @@
 #include "lang/access.h"
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include "lang/text.h"
 
@@ -12,10 +13,6 @@ namespace {
 const char *const access_name = "stretto_at";
 const char *const scalar_prefix = "scalar.", *const size_prefix = "size.", *const plan_prefix = "plan.",
                   *const ranks_name = "world.ranks", *const rank_name = "world.rank", *const let_prefix = "let.";
-
-bool has_prefix(const std::string &s, const char *prefix) {
-    return s.rfind(prefix, 0) == 0;
-}
 
 class PartVisitor : public IRGraphVisitor {
     const std::function<void(const Expr &)> &f;
@@ -176,10 +173,16 @@ Symbol symbol_of(const Expr &e) {
     const std::string &n = v->name;
     if (n == ranks_name) return {Symbol::Ranks, "ranks"};
     if (n == rank_name) return {Symbol::Rank, "rank"};
-    if (has_prefix(n, scalar_prefix)) return {Symbol::Scalar, n.substr(7)};
-    if (has_prefix(n, size_prefix)) return {Symbol::Size, n.substr(5)};
-    if (has_prefix(n, plan_prefix)) return {Symbol::PlanScalar, n.substr(5), std::stoi(n.substr(5))};
-    if (has_prefix(n, let_prefix)) return {Symbol::Let, n.substr(4)};
+    static const std::pair<Symbol::Kind, const char *> prefixes[] = {
+        {Symbol::Scalar, scalar_prefix},
+        {Symbol::Size, size_prefix},
+        {Symbol::PlanScalar, plan_prefix},
+        {Symbol::Let, let_prefix}};
+    for (auto &[kind, prefix] : prefixes)
+        if (n.rfind(prefix, 0) == 0) {
+            const std::string rest = n.substr(std::strlen(prefix));
+            return {kind, rest, kind == Symbol::PlanScalar ? std::stoi(rest) : -1};
+        }
     return {Symbol::Index, n};
 }
 

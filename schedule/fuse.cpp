@@ -21,13 +21,10 @@ NodeIds closed(const Graph &g, const Fuse &v) {
     return without_parts(g, set);
 }
 
-// The legal sets of several into which `set` can be cut.
-std::vector<Fuse> legal_parts(const Graph &g, const NodeSet &set) {
-    NodeSet free;
-    for (NodeId id : set)
-        if (g.at(id).directives.group < 0 && !g.at(id).is_argument()) free.insert(id);
+// The legal sets of several into which these nodes can be cut.
+std::vector<Fuse> legal_parts(const Graph &g, const std::function<bool(const Node &)> &who) {
     std::vector<Fuse> parts;
-    for (auto &part : legal_groups(g, free)) {
+    for (auto &part : legal_groups(g, who)) {
         Fuse v{without_parts(g, part)};
         if (v.set.size() > 1) parts.push_back(v);
     }
@@ -48,8 +45,7 @@ Graph apply(const Graph &before, const Fuse &v) {
 }
 
 std::vector<Fuse> Fuse::moves(const Graph &g) {
-    NodeIds all = nodes_where(g, [](const Node &) { return true; });
-    return legal_parts(g, NodeSet(all.begin(), all.end()));
+    return legal_parts(g, [](const Node &) { return true; });
 }
 
 // The set with what lies in between, or parts of it.
@@ -57,7 +53,9 @@ Names instead(const Graph &g, const Fuse &v) {
     Fuse larger{closed(g, v)};
     std::vector<Fuse> legal;
     if (larger.set.size() > 1 && larger.set != v.set) legal = legal_of<Fuse>(g, {larger});
-    return as_code(g, legal.empty() ? legal_parts(g, group_set(g, larger.set)) : legal);
+    const NodeSet set = group_set(g, larger.set);
+    if (legal.empty()) legal = legal_parts(g, [&](const Node &n) { return set.count(n.id) > 0; });
+    return as_code(g, legal);
 }
 
 }  // namespace stretto

@@ -5,8 +5,7 @@ namespace stretto {
 
 Graph apply(const Graph &before, const FuseAll &) {
     Graph g = before;
-    NodeIds free = nodes_where(g, [](const Node &n) { return !n.is_argument() && n.directives.group < 0; });
-    for (auto &set : legal_groups(before, NodeSet(free.begin(), free.end())))
+    for (auto &set : legal_groups(before, [](const Node &) { return true; }))
         if (without_parts(before, set).size() > 1) make_group(g, set);
     return settle(std::move(g));
 }

@@ -224,12 +224,12 @@ void check_groups(const Graph &g) {
     }
 }
 
-std::vector<NodeSet> legal_groups(const Graph &g, const NodeSet &candidates) {
+std::vector<NodeSet> legal_groups(const Graph &g, const std::function<bool(const Node &)> &who) {
     Facts facts(g);
     std::vector<NodeIds> sets;
     std::map<NodeId, int> set_of;
     for (auto &n : g.nodes) {
-        if (!candidates.count(n.id)) continue;
+        if (n.is_argument() || n.directives.group >= 0 || !who(n)) continue;
         NodeIds producers = facts.links.reads[size_t(n.id)];
         auto later = [&](NodeId a, NodeId b) { return facts.position[size_t(a)] > facts.position[size_t(b)]; };
         std::sort(producers.begin(), producers.end(), later);

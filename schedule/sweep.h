@@ -28,9 +28,9 @@ void make_group(Graph &, const NodeSet &set);
 // Throws an Error if a Group of the graph is not legal (any more).
 void check_groups(const Graph &);
 
-// Cuts `candidates` into legal sets: in the order of the graph each node joins the set of its latest producer among them that
-// takes it and asks for no other lanes, else opens one.
-std::vector<NodeSet> legal_groups(const Graph &, const NodeSet &candidates);
+// Cuts the nodes that `who` names, without arguments and what is in a Group, into legal sets: in the order of the graph each
+// joins the set of its latest producer among them that takes it and asks for no other lanes, else opens one.
+std::vector<NodeSet> legal_groups(const Graph &, const std::function<bool(const Node &)> &who);
 
 struct Group {
     int id = -1;

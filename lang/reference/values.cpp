@@ -14,31 +14,9 @@ void unknown_type(const Type &t) {
 
 // ---- 16-bit floats
 
-uint16_t half_bits(float x) {
-    uint32_t u = Value::of(x).as<uint32_t>(), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
-    if (magnitude > 0x7f800000) return uint16_t(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
-    if (magnitude >= 0x47800000) return uint16_t(sign | 0x7c00);  // 65536 and above, infinity
-    int exponent = int(magnitude >> 23) - 127;
-    uint32_t significand = (magnitude & 0x7fffff) | 0x800000;
-    // What is dropped of the 24 bits: 13 for normal results, more for denormal ones, all below 2^-25.
-    int drop = exponent >= -14 ? 13 : 13 + (-14 - exponent);
-    if (drop > 24 || magnitude < 0x00800000) return uint16_t(sign);
-    uint32_t kept = significand >> drop, rest = significand & ((1u << drop) - 1), half = 1u << (drop - 1);
-    if (rest > half || (rest == half && (kept & 1))) kept++;
-    // A carry out of the significand moves into the exponent, from denormal to normal and from
-    // 65504 to infinity too.
-    return uint16_t(sign | (exponent >= -14 ? (uint32_t(exponent + 14) << 10) + kept : kept));
-}
+uint16_t half_bits(float x) { return Halide::float16_t(x).to_bits(); }
 
-float half_value(uint16_t bits) {
-    float sign = bits & 0x8000 ? -1.f : 1.f;
-    int exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
-    if (exponent == 31)
-        return fraction ? std::numeric_limits<float>::quiet_NaN()
-                        : sign * std::numeric_limits<float>::infinity();
-    if (exponent == 0) return sign * std::ldexp(float(fraction), -24);
-    return sign * std::ldexp(float(fraction + 1024), exponent - 25);
-}
+float half_value(uint16_t bits) { return float(Halide::float16_t::make_from_bits(bits)); }
 
 uint16_t brain_bits(float x) {
     uint32_t u = Value::of(x).as<uint32_t>();
