@@ -26,6 +26,22 @@ Expr quiet_nan(const Type &t) {
         t, t.bits() == 64 ? make_const(u64, uint64_t(0x7ff8000000000000)) : make_const(u32, 0x7fc00000));
 }
 
+Expr sign_bit(const Type &t) { return make_const(bits_of(t), uint64_t(1) << (t.bits() - 1)); }
+
+// |x|, of -0 and NaN too.
+Expr magnitude(const Expr &x) {
+    return reinterpret(x.type(), reinterpret(bits_of(x.type()), x) & ~sign_bit(x.type()));
+}
+
+// The nearest integer, of two the even one: a sum with 2^23 (f64: 2^52) has no places for a fraction. From there on all
+// numbers are integers.
+Expr to_nearest_even(const Expr &x) {
+    const Type t = x.type(), bits = bits_of(t);
+    Expr large = make_const(t, t.bits() == 64 ? 0x1p52 : 0x1p23), size = magnitude(x);
+    Expr rounded = reinterpret(bits, strict_float((size + large) - large)) | (reinterpret(bits, x) & sign_bit(t));
+    return select(strict_float(size < large), reinterpret(t, rounded), x);
+}
+
 // Halide's names, without the type at their end.
 struct UnaryFunction {
     const char *name;
@@ -63,6 +79,7 @@ Expr definition(const Call *c, const std::vector<Expr> &args) {
 }
 
 class ExpandFunctions : public IRGraphMutator {
+    using Operands = const std::vector<Expr> &;
     // f of operands that it uses several times: they get names, or nested calls would grow exponentially.
     //   f(x * y)   ->   let let.0 = x * y in f(let.0)
     template <class F>
@@ -84,6 +101,15 @@ class ExpandFunctions : public IRGraphMutator {
         for (auto &a : c->args) args.push_back(a.type().is_handle() ? a : mutate(a));
         Expr e = definition(c, args);
         if (e.defined()) return e;
+        // Halide 21 lowers these after strict_float was applied.
+        if (c->type.is_float() && c->type.bits() >= 32) {
+            if (c->is_intrinsic(Call::abs)) return magnitude(args[0]);
+            if (c->is_intrinsic(Call::round)) return with_names(args, [](Operands x) { return to_nearest_even(x[0]); });
+        }
+        if (c->is_intrinsic(Call::lerp))
+            return with_names(args, [&](Operands x) {
+                return lower_lerp(c->type, x[0], x[1], x[2], Halide::Target("x86-64-linux"));
+            });
         return Call::make(c->type, c->name, args, c->call_type);
     }
     Expr extremum(ReduceOp op, const Expr &a, const Expr &b) {
@@ -165,6 +191,8 @@ class WidenFloat16 : public IRGraphMutator {
         Expr v = widen(x->value);
         if (!is_float16(x->type)) return cast(x->type, v);
         if (as_access(x->value) && x->value.type() == x->type) return v;
+        // An integer beside a 16-bit float is rounded with the operation's result.
+        if (!x->value.type().is_float()) return cast(f32, v);
         return cast(f32, round_to(x->type, v));
     }
     Expr visit(const Call *c) override {
@@ -177,7 +205,7 @@ class WidenFloat16 : public IRGraphMutator {
         std::string name = c->name;
         size_t suffix = name.rfind("_f16");
         if (suffix == std::string::npos) suffix = name.rfind("_bf16");
-        if (is_float16(c->type) && suffix != std::string::npos) name = name.substr(0, suffix) + "_f32";
+        if (suffix != std::string::npos) name = name.substr(0, suffix) + "_f32";  // is_nan_f16 as well, of a bool
         return Call::make(is_float16(c->type) ? f32 : c->type, name, args, c->call_type);
     }
 

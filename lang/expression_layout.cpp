@@ -166,6 +166,8 @@ Operand ExpressionLayout::sum(const Expr &ea, const Expr &eb, bool subtract) {
     const bool pa = a.is(Kind::Partial), pb = b.is(Kind::Partial);
     if (subtract && is_const_zero(ea) && pb) {  // -b
         if (b.op == Prod) fail(text(b) + "; each rank would change the sign of the product.", reduce_first(b));
+        if (b.op != Sum && !eb.type().is_float())
+            fail(text(b) + "; of an integer the lowest has no negative, and an unsigned one wraps.", reduce_first(b));
         if (b.op == ReduceOp::Max || b.op == ReduceOp::Min) b.op = b.op == ReduceOp::Max ? ReduceOp::Min : ReduceOp::Max;
         return b;
     }

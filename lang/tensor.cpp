@@ -254,6 +254,10 @@ IndexReduction::IndexReduction(ReduceOp op, std::vector<Var> over, const Expr &v
         throw Error("a reduction over no index.\nLegal: sum_over(k, ...), sum_over({i, j}, ...)");
     if (!value.defined())
         throw Error("a reduction of an Expr without a value.\nLegal: an Expr of indices, tensors and scalars");
+    if (value.type().is_bool())
+        throw Error(
+            "a reduction of a condition, which has no number.\n"
+            "Legal: what counts, sum_over(k, cast<int32_t>(condition)); max_over(k, cast<uint8_t>(condition))");
     for (size_t i = 0; i < this->over.size(); i++)
         for (size_t k = 0; k < i; k++)
             if (this->over[i].name() == this->over[k].name())
@@ -275,11 +279,12 @@ IndexReduction IndexReduction::any_order() const {
     return r;
 }
 IndexReduction::operator Expr() const {
-    Expr e = root ? value * value : value;
+    // The root is taken in the accumulator's type: of float16 the square of a value, or of the norm, may be infinite.
+    Expr x = root ? cast(accumulator_type(value.type()), value) : value, e = root ? x * x : x;
     std::vector<Expr> args{e, Expr(int(op)), Expr(split), Expr(int(free_order))};
     for (auto &v : over) args.push_back(v);
     Expr r = Call::make(e.type(), "stretto_reduce", args, Call::PureExtern);
-    return root ? sqrt(r) : r;
+    return root ? cast(value.type(), sqrt(r)) : r;
 }
 IndexReduction sum_over(const Var &k, const Expr &e) { return {Sum, {k}, e}; }
 IndexReduction prod_over(const Var &k, const Expr &e) { return {Prod, {k}, e}; }

@@ -24,7 +24,8 @@ struct Format {
 };
 constexpr Format half{16, 10}, single{32, 23}, wide{64, 52};
 
-Format format_of(const Type &t) { return t.bits() == 16 ? half : t.bits() == 32 ? single : wide; }
+Format format_of(const Type &t) { return t.bits() == 16 ? half : t.bits() == 32 ? single
+                                                                                : wide; }
 
 class MakeConversionsExact : public IRMutator {
     const bool has_half;

@@ -166,9 +166,6 @@ Expr simpler_call(const Call *c) {
         if (c->is_intrinsic(op)) return Halide::Internal::lower_intrinsic(c);
     if (c->is_intrinsic(Call::concat_bits)) return Halide::Internal::lower_concat_bits(c);
     if (c->is_intrinsic(Call::extract_bits)) return Halide::Internal::lower_extract_bits(c);
-    if (c->is_intrinsic(Call::lerp))
-        return Halide::Internal::lower_lerp(c->type, c->args[0], c->args[1], c->args[2],
-                                            Halide::get_host_target());
     return {};
 }
 

@@ -1,5 +1,6 @@
 #include "lower/generator/jit.h"
 #include <cstring>
+#include <limits>
 #include "collectives/execute/kernel_error.h"
 #include "lang/error.h"
 #include "lang/print.h"
@@ -43,6 +44,19 @@ uint64_t scalar_bits(plan::Type t, double real, int64_t integer) {
 
 bool is_float(plan::Type t) { return t >= plan::Type::Float16; }
 
+// "" if the integer type holds the value, else what is wrong: " is 300; an uint8 is from 0 to 255". too_large: past int64.
+std::string unheld(plan::Type t, int64_t value, bool too_large) {
+    const bool is_unsigned = t == plan::Type::Bool || t >= plan::Type::UInt8;
+    const int bits = t == plan::Type::Bool ? 1 : 8 * plan::bytes_of(t);
+    const int64_t low = is_unsigned ? 0 : std::numeric_limits<int64_t>::min() >> (64 - bits);
+    const uint64_t high = std::numeric_limits<uint64_t>::max() >> (64 - bits + !is_unsigned);
+    if (too_large ? uint64_t(value) <= high : value >= low && (value < 0 || uint64_t(value) <= high)) return "";
+    const std::string given = too_large ? std::to_string(uint64_t(value)) : std::to_string(value);
+    if (t == plan::Type::Bool) return " is " + given + "; a bool is 0 or 1";
+    return " is " + given + "; an " + (is_unsigned ? "uint" : "int") + std::to_string(bits) + " is from " +
+           std::to_string(low) + " to " + std::to_string(high);
+}
+
 }  // namespace
 
 void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
@@ -80,6 +94,10 @@ void Compiled::call(Communicator &c, std::vector<CallArgument> a) const {
             bool real = a[i].scalar_type.is_float();
             if (real && !is_float(want.type))
                 refuse(want.name + " is an integer; a floating-point value is given.");
+            if (!is_float(want.type)) {
+                const std::string what = unheld(want.type, a[i].integer, a[i].scalar_type.is_uint() && a[i].integer < 0);
+                if (!what.empty()) refuse(want.name + what + ".");
+            }
             scalars[i] = scalar_bits(want.type, real ? a[i].real : double(a[i].integer), a[i].integer);
             argv[i] = &scalars[i];
             continue;

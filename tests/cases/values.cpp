@@ -52,10 +52,10 @@ TEST_CASE("A2: NaN and infinity of 16-bit floats, and through every conversion, 
                 clipped{"clipped", type, {n}}, skipped{"skipped", f32, {n}}, wide{"wide", f64, {n}}, single{"single", f32, {n}},
                 narrow{"narrow", type, {n}}, narrower{"narrower", type, {n}}, through{"through", f64, {n}};
             Tensor sum{"sum"};
-            isnan(i) = select(x(i) != x(i), 1.0f, 0.0f);
+            isnan(i) = select(x(i) != x(i) || Halide::is_nan(x(i)), 1.0f, select(Halide::is_inf(x(i)), 2.0f, 0.0f));
             finite(i) = select(x(i) - x(i) == 0, 1.0f, 0.0f);
             relu(i) = max(x(i), 0);
-            e(i) = exp(x(i));
+            e(i) = cast(type, exp(x(i)));
             clipped(i) = clamp(x(i), -2, 2);
             sum = all_reduce(g);
             skipped(i) = select(sum(i) - sum(i) == 0, cast<float>(sum(i)), 0.0f);
@@ -64,7 +64,8 @@ TEST_CASE("A2: NaN and infinity of 16-bit floats, and through every conversion, 
             narrow(i) = cast(type, f(i));
             narrower(i) = cast(type, d(i));
             through(i) = select(cast(f64, x(i)) != cast(f64, x(i)), cast(f64, 7.0f), cast(f64, x(i)));
-            Program p{"special", {x, g, d, f, isnan, finite, relu, e, clipped, skipped, wide, single, narrow, narrower, through}};
+            Program p{"special",
+                      {x, g, d, f, isnan, finite, relu, e, clipped, skipped, wide, single, narrow, narrower, through}};
             check_bits(p, Schedule(p), checked({1, 2, 3}, {1, 7, 16, 997, 1003}, target));
         }
 }
@@ -164,28 +165,25 @@ TEST_CASE("A14: the root of a norm is taken in the accumulator's type") {
 TEST_CASE("A15: integers and sizes beside 16-bit floats are float32 until the one rounding") {
     Size n{"n"};
     Var i{"i"};
-    Input<Tensor> x{"x", f16, {n}}, k{"k", i32, {n}}, b{"b", bf16, {n}};
-    Output<Tensor> mean{"mean", f16, {}}, product{"product", f16, {n}}, both{"both", f32, {n}};
+    Input<Tensor> x{"x", f16, {n}}, k{"k", i32, {n}};
+    Output<Tensor> mean{"mean", f16, {}}, product{"product", f16, {n}}, written{"written", f16, {n}};
     mean() = sum_over(i, x(i)) / n;
     product(i) = x(i) * k(i);
-    both(i) = b(i) + x(i);
-    Program p{"promoted", {x, k, b, mean, product, both}};
+    written(i) = cast<float16_t>(k(i)) * x(i);
+    Program p{"promoted", {x, k, mean, product, written}};
     Compiled c = compile(p);
-    const size_t count = 100000;
+    const size_t count = 65536;
     run(threads(1), [&](Communicator &comm) {
-        std::vector<uint16_t> x(count, 0x3800), b(count, 0x7149), product(count);  // 0.5, about 1e30
+        std::vector<uint16_t> x(count, 0x3800), product(count), written(count);  // 0.5
         std::vector<int32_t> k(count, 100000);
-        std::vector<float> both(count);
         uint16_t mean = 0;
-        View vx = view(x.data(), {int64_t(count)}), vb = view(b.data(), {int64_t(count)}),
-             vproduct = view(product.data(), {int64_t(count)}), vmean = view(&mean);
-        vx.get()->type = vproduct.get()->type = vmean.get()->type = f16;
-        vb.get()->type = bf16;
-        c(comm, vx, k, vb, vmean, vproduct, both);
+        View vx = view(x.data(), {int64_t(count)}), vproduct = view(product.data(), {int64_t(count)}),
+             vwritten = view(written.data(), {int64_t(count)}), vmean = view(&mean);
+        vx.get()->type = vproduct.get()->type = vwritten.get()->type = vmean.get()->type = f16;
+        c(comm, vx, k, vmean, vproduct, vwritten);
         CHECK(mean == 0x3800);
         CHECK(product[0] == 0x7a1a);  // 50000 in f16
-        CHECK(both[7] > 9.9e29f);
-        CHECK(std::isfinite(both[7]));
+        CHECK(written[count - 1] == 0x7a1a);
     });
     check_bits(p, Schedule(p), checked({1, 3}, {1, 16, 101}));
 }
@@ -216,4 +214,43 @@ TEST_CASE("A18: a scalar that the argument's type cannot hold is refused") {
         CHECK(text(5, -1, true).find("b is -1; an uint8 is from 0 to 255") != std::string::npos);
         CHECK(text(5, 1, 2).find("c is 2; a bool is 0 or 1") != std::string::npos);
     });
+}
+
+namespace {
+
+std::string refusal(const std::function<void()> &f) {
+    try {
+        f();
+    } catch (const Error &e) { return e.what(); }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("A7: a pending maximum of integers is not negated") {
+    for (auto &type : {u8, i8, i32}) {
+        Size n{"n"};
+        Var i{"i"};
+        Input<Tensor> x{"x", type, {n}, partial(Max)};
+        Output<Tensor> y{"y", type, {n}};
+        Tensor negative{"negative"};
+        negative(i) = -x(i);
+        y = all_reduce(negative);
+        CHECK(refusal([&] { Program p("negated", {x, y}); }) ==
+              "In program negated: cannot define negative(i) = -x(i).\n"
+              "  x(i) is partial(Max); of an integer the lowest has no negative, and an unsigned one wraps.\n"
+              "Legal: reduce it first: all_reduce(x), or reduce_scatter(x, dim)");
+    }
+}
+
+TEST_CASE("A10: conditions are counted as numbers") {
+    Size n{"n"};
+    Var i{"i"};
+    Input<Tensor> x{"x", f32, {n}};
+    CHECK(refusal([&] { Expr e = sum_over(i, x(i) > 0); }).find("Legal: what counts, sum_over(k, cast<int32_t>(condition))") !=
+          std::string::npos);
+    Output<Tensor> count{"count", i32, {}};
+    count() = sum_over(i, cast<int32_t>(x(i) > 0));
+    Program p{"counted", {x, count}};
+    check_bits(p, Schedule(p), checked({1, 3}, {0, 5, 1003}));
 }
