@@ -344,16 +344,7 @@ Expr widen_float16(const Expr &e) {
     return round_to(e.type(), wide);
 }
 
-Expr round_to(const Type &t, const Expr &e) {
-    if (!is_float16(t) || e.type() == t) return cast(t, e);
-    // Halide makes one cast of float64 to float32 to float16, which some processors round once and others twice.
-    Expr x = e.type() == f64 ? strict_float(cast(f32, e) - 0.0f) : cast(f32, e);
-    if (t == f16) return cast(t, x);
-    // Halide's conversion to bfloat16 turns NaNs with some payloads into infinity or zero.
-    std::string name = new_let();
-    Expr v = Variable::make(f32, name);
-    return cast(t, Let::make(name, x, select(differs_from_itself(v), quiet_nan(f32), v)));
-}
+Expr round_to(const Type &t, const Expr &e) { return cast(t, is_float16(t) && e.type() != t ? cast(f32, e) : e); }
 
 Expr expand_random(const Graph &g, const Expr &e, const Node &n) { return ExpandRandom(g, n).mutate(e); }
 

@@ -17,7 +17,7 @@ Expr expand_functions(const Expr &);
 //   h(i) * h(i) + 1   ->   cast<float16_t>(cast<float>(h(i)) * cast<float>(h(i)) + 1.0f)
 Expr widen_float16(const Expr &);
 
-// A cast to t that rounds to a 16-bit float by way of f32, the same on every processor; NaN stays NaN.
+// A cast to t, to a 16-bit float by way of f32.
 Expr round_to(const Type &t, const Expr &);
 
 // random(seed, stream, indices...)   ->   Philox4x32-10 keyed by seed, counter = (linear index, stream), word 0 / 2^32, in
