@@ -95,7 +95,10 @@ int WindowMemory::reserve(uint64_t most) {
 
 int WindowMemory::map(int rank, const Fd &file) {
     void *p = mmap(window(rank), stride_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), 0);
-    return p == MAP_FAILED ? set_system_error("mapping a rank's heap") : STRETTO_OK;
+    if (p == MAP_FAILED) return set_system_error("mapping a rank's heap");
+    // A dump would read the holes of all ranks' windows, which makes memory of them.
+    madvise(p, stride_, MADV_DONTDUMP);
+    return STRETTO_OK;
 }
 
 void *WindowMemory::allocate(uint64_t bytes, uint64_t align) {

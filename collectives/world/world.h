@@ -59,7 +59,7 @@ public:
     int status() const;
     std::string text() const;
 
-    // Has the peer's process ended? Threads are never seen to end.
+    // Has the peer's process ended, or does it write its memory to a core file? Threads are never seen to end.
     bool ended(int rank) const;
     int pid(int rank) const { return parts_.pids[size_t(rank)]; }
 

@@ -1,7 +1,10 @@
 // Under stretto_run, SIGKILL of one of four ranks in a loop: every other reports its number.
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
+
 #include <cstdio>
+#include <filesystem>
 #include <regex>
 
 #include "child.h"
@@ -75,4 +78,27 @@ TEST_CASE("killed: a rank of one pair of two is heard of in the other") {
         CHECK(line.find(" (in a communicator of the world's ranks 0, 1)") != std::string::npos);
     }
     CHECK(job.wait() == 128 + SIGKILL);
+}
+
+// A dump of the windows would have 1 GB here, and of the holes of two windows far more.
+TEST_CASE("killed: a rank that dumps core leaves the windows out, and its peers hear of it") {
+    char folder[] = "/tmp/stretto-core-XXXXXX";
+    REQUIRE(mkdtemp(folder));
+    REQUIRE(setenv("TEST_FOLDER", folder, 1) == 0);
+    Child job(run_ranks(2, {"dump"}));
+    std::string line;
+    REQUIRE(job.line(&line));
+    CAPTURE(line);
+    CHECK(line.find("rank 0: STRETTO_PEER_LOST rank 1 lost: its process ") == 0);
+    CHECK(job.wait() == 128 + SIGABRT);
+    struct stat core;
+    int dumps = 0;
+    for (auto &entry : std::filesystem::directory_iterator(folder)) {  // none where the system's setting sends it elsewhere
+        REQUIRE(stat(entry.path().c_str(), &core) == 0);
+        CHECK(int64_t(core.st_blocks) * 512 < int64_t(1) << 28);
+        CHECK(core.st_size < int64_t(1) << 30);
+        dumps++;
+    }
+    MESSAGE(dumps << " dump");
+    std::filesystem::remove_all(folder);
 }

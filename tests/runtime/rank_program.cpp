@@ -1,6 +1,7 @@
 // One rank, started by the tests of processes: rank_program MODE [ARGUMENT].
 // It prints "rank R: ..." lines; every line is one write, so lines of ranks do not mix.
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -297,6 +298,22 @@ int latency(stretto_comm_t *c, int rounds) {
     return 0;
 }
 
+// Rank 1 has touched a gigabyte and dumps core into TEST_FOLDER.
+int dump(stretto_comm_t *c, int) {
+    constexpr uint64_t bytes = 1 << 30;
+    void *x = stretto_malloc(c, bytes, 0);
+    if (rank == 1 && x) memset(x, 1, bytes);
+    int status = stretto_barrier(c);
+    if (!status && rank == 1) {
+        const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+        setrlimit(RLIMIT_CORE, &unlimited);
+        if (chdir(getenv("TEST_FOLDER")) == 0) abort();
+    }
+    if (!status) status = stretto_barrier(c);
+    say("%s %s", stretto_status_name(status), stretto_last_error());
+    return 0;
+}
+
 int fail_after_start(stretto_comm_t *, int code) {
     if (rank != 1) sleep(600);
     return code;
@@ -317,6 +334,7 @@ int main(int argc, char **argv) {
         {"pairs", pairs},
         {"disagree", disagree},
         {"latency", latency},
+        {"dump", dump},
         {"fail", fail_after_start},
     };
     auto mode = modes.find(argc > 1 ? argv[1] : "");
