@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "child.h"
 
@@ -51,6 +52,36 @@ TEST_CASE("launcher: SIGTERM and SIGINT are passed on") {
         CHECK(job.wait() == 128 + signal);
         CHECK(all_gone(pids));
     }
+}
+
+TEST_CASE("launcher: what a rank has started ends with it, however the job ends") {
+    // The shell is the rank; the program below it is what is left behind.
+    const std::string below = std::string(RANK_PROGRAM) + " loop; true";
+    for (int signal : {SIGKILL, SIGTERM}) {
+        Child job({STRETTO_RUN, "-n", "2", "sh", "-c", below});
+        std::vector<pid_t> pids = processes_of(job, 2);
+        kill(job.pid(), signal);
+        CHECK(job.wait() == 128 + signal);
+        CHECK(all_gone(pids));
+    }
+    Child job({STRETTO_RUN, "-n", "1", "sh", "-c", "sleep 1000 & echo $!"});
+    std::string line;
+    REQUIRE(job.line(&line));
+    CHECK(job.wait() == 0);
+    CHECK(all_gone({atoi(line.c_str())}));
+}
+
+TEST_CASE("launcher: started with SIGCHLD ignored, it ends with its ranks") {
+    signal(SIGCHLD, SIG_IGN);
+    Child job(run_ranks(3, {"hello"}));
+    signal(SIGCHLD, SIG_DFL);
+    CHECK(job.lines().size() == 3);
+    CHECK(job.wait() == 0);
+}
+
+TEST_CASE("launcher: standard input is rank 0's") {
+    Child job({"sh", "-c", "echo text | " STRETTO_RUN " -n 3 sh -c 'echo $STRETTO_RANK $(cat)' | sort"});
+    CHECK(job.lines() == std::vector<std::string>{"0 text", "1", "2"});
 }
 
 TEST_CASE("launcher: after a failure the others have five seconds, then they are ended") {
