@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "collectives/base/error.h"
 
@@ -35,12 +36,23 @@ int read_settings(Settings *settings) {
         }
         settings->timeout = value;
     }
+    const char *heap = getenv("STRETTO_REQUIRE_HEAP");
+    if (heap && strcmp(heap, "0") != 0 && strcmp(heap, "1") != 0)
+        return set_error(STRETTO_INVALID, "STRETTO_REQUIRE_HEAP=%s: 0 or 1 is needed", heap);
     uint64_t epoch = 0;
     if (int status = read_number("STRETTO_TEST_EPOCH", 0, UINT32_MAX, "a 32-bit unsigned number", &epoch))
         return status;
     settings->first_epoch = uint32_t(epoch);
     return read_number("STRETTO_TEST_PIECE", 4096, uint64_t(1) << 30, "a number of bytes from 4096 to 1 GiB",
                        &settings->largest_piece);
+}
+
+bool heap_required() {
+    static const bool required = [] {
+        const char *value = getenv("STRETTO_REQUIRE_HEAP");
+        return value && strcmp(value, "1") == 0;
+    }();
+    return required;
 }
 
 }  // namespace stretto::runtime

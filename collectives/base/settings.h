@@ -14,4 +14,7 @@ struct Settings {
 // 0, or STRETTO_INVALID with a text that names the variable and its value.
 int read_settings(Settings *settings);
 
+// STRETTO_REQUIRE_HEAP=1: arguments that peers cannot reach are refused, not copied. Looked up once a process.
+bool heap_required();
+
 }  // namespace stretto::runtime

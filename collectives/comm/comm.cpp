@@ -155,6 +155,10 @@ void stretto_free(stretto_comm_t *comm, void *data) {
 int stretto_owns(const stretto_comm_t *comm, const void *data) { return comm && data && comm->transport->owns(data); }
 
 void stretto_slice(int64_t n, int rank, int ranks, int64_t *begin, int64_t *end) {
+    if (n < 0 || ranks < 1 || rank < 0 || rank >= ranks) {
+        *begin = *end = 0;
+        return;
+    }
     // 128-bit products: n * ranks may pass 2^63.
     auto cut = [&](int64_t k) { return int64_t(__int128(n) * k / ranks); };
     *begin = cut(rank);

@@ -125,8 +125,9 @@ extern "C" int stretto_comm_create(int rank, int ranks, stretto_allgather_fn all
     if (!comm || !allgather) {
         return set_error(STRETTO_INVALID, "stretto_comm_create: %s is null", comm ? "allgather" : "comm");
     }
-    if (ranks < 1 || rank < 0 || rank >= ranks) {
-        return set_error(STRETTO_INVALID, "stretto_comm_create: rank %d of %d ranks", rank, ranks);
+    if (ranks < 1 || ranks > most_ranks || rank < 0 || rank >= ranks) {
+        return set_error(STRETTO_INVALID, "stretto_comm_create: rank %d of %d ranks; legal are 1 to %d ranks, numbered from 0",
+                         rank, ranks, most_ranks);
     }
     Card mine{};
     if (getrandom(mine.token, sizeof mine.token, 0) != ssize_t(sizeof mine.token)) return set_system_error("getrandom");

@@ -1,10 +1,10 @@
 // stretto_execute_v1: bind the arguments, agree with the other ranks, run the stages.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "collectives/base/error.h"
+#include "collectives/base/settings.h"
 #include "collectives/comm/comm.h"
 #include "collectives/execute/arena.h"
 #include "collectives/execute/bind.h"
@@ -19,14 +19,6 @@ namespace stretto::runtime {
 namespace {
 
 constexpr size_t most_instances = 8;  // of one program: shapes that take turns, as the layers of a model do
-
-bool heap_required() {
-    static const bool required = [] {
-        const char *value = getenv("STRETTO_REQUIRE_HEAP");
-        return value && strcmp(value, "1") == 0;
-    }();
-    return required;
-}
 
 // What a communicator keeps for its calls.
 class Executor {

@@ -112,7 +112,8 @@ void *stretto_malloc(stretto_comm_t *comm, size_t bytes, size_t align);
 void stretto_free(stretto_comm_t *comm, void *data);
 int stretto_owns(const stretto_comm_t *comm, const void *data);
 
-/* Rank's block [*begin, *end) of n elements: [n*rank/ranks, n*(rank+1)/ranks). */
+/* Rank's block [*begin, *end) of n elements: [n*rank/ranks, n*(rank+1)/ranks). [0, 0) if n is negative or there is no such
+ * rank. */
 void stretto_slice(int64_t n, int rank, int ranks, int64_t *begin, int64_t *end);
 
 /* ---- Counters of one rank since creation or the last reset. */

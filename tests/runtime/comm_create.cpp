@@ -108,7 +108,11 @@ TEST_CASE("comm_create: an all-gather that fails, arguments that cannot be") {
     CHECK(std::string(stretto_last_error()) ==
           "stretto_comm_create: the caller's all-gather returned 5");
     CHECK(stretto_comm_create(2, 2, failing, nullptr, &c) == STRETTO_INVALID);
-    CHECK(std::string(stretto_last_error()) == "stretto_comm_create: rank 2 of 2 ranks");
+    CHECK(std::string(stretto_last_error()) ==
+          "stretto_comm_create: rank 2 of 2 ranks; legal are 1 to 1024 ranks, numbered from 0");
+    CHECK(stretto_comm_create(0, 2'000'000'000, failing, nullptr, &c) == STRETTO_INVALID);
+    CHECK(std::string(stretto_last_error()) ==
+          "stretto_comm_create: rank 0 of 2000000000 ranks; legal are 1 to 1024 ranks, numbered from 0");
     CHECK(stretto_comm_create(0, 2, nullptr, nullptr, &c) == STRETTO_INVALID);
     CHECK(stretto_comm_create(0, 2, failing, nullptr, nullptr) == STRETTO_INVALID);
 }

@@ -71,3 +71,10 @@ TEST_CASE("deadline: a bad STRETTO_TIMEOUT is refused when the communicator is m
                   ": a positive number of seconds is needed, such as 300 or 0.5");
     }
 }
+
+TEST_CASE("STRETTO_REQUIRE_HEAP is 0 or 1") {
+    Variable heap("STRETTO_REQUIRE_HEAP", "yes");
+    stretto_comm_t *c;
+    CHECK(stretto_comm_threads(1, &c) == STRETTO_INVALID);
+    CHECK(std::string(stretto_last_error()) == "STRETTO_REQUIRE_HEAP=yes: 0 or 1 is needed");
+}

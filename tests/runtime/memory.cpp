@@ -1,6 +1,8 @@
 // stretto_malloc among threads: aligned, owned until freed, refused when impossible. stretto_slice.
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "ranks.h"
 
 using namespace stretto::test;
@@ -50,6 +52,12 @@ TEST_CASE("slice: balanced, nested, and no overflow") {
         }
     }
     int64_t begin, end;
+    for (auto [n, rank, ranks] : {std::tuple<int64_t, int, int>{5, 0, 0}, {5, 1, -1}, {-5, 0, 1}, {5, 2, 2}, {5, -1, 2}}) {
+        begin = end = 7;
+        stretto_slice(n, rank, ranks, &begin, &end);
+        CHECK(begin == 0);
+        CHECK(end == 0);
+    }
     stretto_slice(INT64_MAX, 6, 7, &begin, &end);
     CHECK(end == INT64_MAX);
     CHECK(begin == int64_t((unsigned __int128)INT64_MAX * 6 / 7));
