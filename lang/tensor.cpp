@@ -241,6 +241,12 @@ Tensor min(const Tensor &a, const Tensor &b) {
     }                                                                                              \
     Tensor operator OP(const Expr &a, const Tensor &b) {                                           \
         return map_tensors(NAME, {b}, [&](const std::vector<Expr> &x) { return a OP x[0]; });      \
+    }                                                                                              \
+    Tensor operator OP(const Tensor &a, double b) {                                                \
+        return map_tensors(NAME, {a}, [&](const std::vector<Expr> &x) { return x[0] OP b; });      \
+    }                                                                                              \
+    Tensor operator OP(double a, const Tensor &b) {                                                \
+        return map_tensors(NAME, {b}, [&](const std::vector<Expr> &x) { return a OP x[0]; });      \
     }
 STRETTO_TENSOR_OPERATOR(+, "sum")
 STRETTO_TENSOR_OPERATOR(-, "difference")

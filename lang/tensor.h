@@ -4,6 +4,7 @@
 #include <memory>
 #include "lang/error.h"
 #include "lang/graph.h"
+#include "lang/literals.h"
 
 namespace stretto {
 
@@ -288,9 +289,17 @@ Tensor operator-(const Tensor &, const Expr &);
 Tensor operator*(const Tensor &, const Expr &);
 Tensor operator/(const Tensor &, const Expr &);
 Tensor operator+(const Expr &, const Tensor &);
+Tensor operator+(const Tensor &, double);
+Tensor operator+(double, const Tensor &);
 Tensor operator-(const Expr &, const Tensor &);
+Tensor operator-(const Tensor &, double);
+Tensor operator-(double, const Tensor &);
 Tensor operator*(const Expr &, const Tensor &);
+Tensor operator*(const Tensor &, double);
+Tensor operator*(double, const Tensor &);
 Tensor operator/(const Expr &, const Tensor &);
+Tensor operator/(const Tensor &, double);
+Tensor operator/(double, const Tensor &);
 Tensor max(const Tensor &, const Tensor &);
 Tensor min(const Tensor &, const Tensor &);
 

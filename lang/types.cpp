@@ -1,8 +1,11 @@
 #include "lang/types.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
+#include <sstream>
 #include "lang/error.h"
+#include "lang/literals.h"
 
 namespace stretto {
 
@@ -89,6 +92,21 @@ Type parse_type(const std::string &name) {
 const char *reduce_op_name(ReduceOp op) {
     static const char *names[] = {"Sum", "Prod", "Max", "Min"};
     return names[op];
+}
+
+Expr literal(double value, const Expr &beside) {
+    if (!beside.defined() || !beside.type().is_float()) return Expr(value);
+    const Type t = beside.type();
+    const double largest = t == f16 ? 65504 : t == bf16 ? 0x1.fep127
+                                          : t == f32    ? 0x1.fffffep127
+                                                        : 0x1.fffffffffffffp1023;
+    if (std::isfinite(value) && std::fabs(value) > largest) {
+        std::ostringstream text;
+        text << "the literal " << value << " beside a " << type_name(t) << ", whose largest number is " << largest
+             << ".\nLegal: a wider type, cast<" << (t == f32 ? "double" : "float") << ">(...)";
+        throw Error(text.str());
+    }
+    return Halide::Internal::make_const(t, value);
 }
 
 Expr identity_of(ReduceOp op, const Type &t) {

@@ -124,6 +124,38 @@ TEST_CASE("A4: lerp and abs have the same bits at every width") {
     }
 }
 
+TEST_CASE("abs and round of what is special, odd and large, of every type and target") {
+    for (auto &target : targets) {
+        Size n{"n"};
+        Var i{"i"};
+        Input<Tensor> x{"x", f32, {n}}, d{"d", f64, {n}};
+        Output<Tensor> near{"near", f32, {n}}, size{"size", f32, {n}}, dnear{"dnear", f64, {n}};
+        near(i) = round(x(i));
+        size(i) = abs(x(i));
+        dnear(i) = round(d(i));
+        Program p{"rounded", {x, d, near, size, dnear}};
+        CompileOptions o;
+        o.target = target;
+        Compiled f = compile(p, o);
+        run(threads(1), [&](Communicator &c) {
+            std::vector<float> x{0.5f, 1.5f, 2.5f, -0.5f, -0.3f, -1.5f, 8388607.5f, 16777216.0f, -3e9f, 0.49999997f, infinity, nan_};
+            std::vector<double> d(x.begin(), x.end());
+            std::vector<float> near(x.size()), size(x.size());
+            std::vector<double> dnear(x.size());
+            f(c, x, d, near, size, dnear);
+            for (size_t k = 0; k < x.size(); k++) {
+                INFO(target << ": " << x[k]);
+                CHECK((near[k] == std::nearbyint(x[k]) || std::isnan(x[k])));
+                CHECK((dnear[k] == std::nearbyint(d[k]) || std::isnan(x[k])));
+                CHECK(std::isnan(near[k]) == std::isnan(x[k]));
+                CHECK((std::signbit(near[k]) == std::signbit(x[k]) || std::isnan(x[k])));
+                CHECK((size[k] == std::fabs(x[k]) || std::isnan(x[k])));
+                CHECK(!std::signbit(size[k]));
+            }
+        });
+    }
+}
+
 TEST_CASE("A12: the last vector of 2147483647 bytes stays inside of the tensor") {
     const int64_t n = 2147483647;
     Size size{"n"};
