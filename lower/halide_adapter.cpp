@@ -3,6 +3,7 @@
 #include <sstream>
 #include "lang/error.h"
 #include "lower/conversions.h"
+#include "lower/wrapping.h"
 
 namespace stretto {
 
@@ -104,6 +105,7 @@ Module compile_kernels(const std::vector<Halide::Func> &outs, const KernelArgume
                                      p.dimensions(), ArgumentEstimates{}));
     Halide::Pipeline pipeline(outs);
     pipeline.add_custom_lowering_pass(make_conversions_exact(t));  // which owns it
+    pipeline.add_custom_lowering_pass(make_integers_wrap());
     Module kernel = pipeline.compile_to_module(arguments, name, how, LinkageType::ExternalPlusArgv);
     if (how == t) return kernel;
     // Modules link only when their targets are equal; and under NoAsserts LLVM code of the dispatcher and the wrapper would

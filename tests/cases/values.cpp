@@ -124,6 +124,24 @@ TEST_CASE("A4: lerp and abs have the same bits at every width") {
     }
 }
 
+TEST_CASE("integers wrap: of a square that does, the sign is not taken for known") {
+    for (auto &type : {i32, i64}) {
+        Size a{"a"};
+        Var i{"i"}, j{"j"};
+        Input<Tensor> x{"x", type, {a, 5}}, y{"y", type, {5}};
+        if (type == i32) x.range(-2e9, 2e9), y.range(-2e9, 2e9);
+        else x.range(-9e18, 9e18), y.range(-9e18, 9e18);
+        Output<Tensor> size{"size", f32, {5}}, sign{"sign", type, {5}}, next{"next", type, {5}};
+        Tensor squares{"squares"};
+        squares(j) = sum_over(i, x(i, j) * x(i, j));
+        size(j) = abs(min(cast<float>(squares(j) * squares(j)), cast<float>(y(j) * y(j))));
+        sign(j) = select(squares(j) * squares(j) < 0, cast(type, -1), cast(type, 1));
+        next(j) = select(y(j) * 4 + 1 > y(j) * 4, y(j) * 3, y(j) - squares(j));
+        Program p{"wrapping", {x, y, size, sign, next}};
+        for (auto &target : targets) check_bits(p, Schedule(p), checked({1, 2}, {1, 37, 41}, target));
+    }
+}
+
 TEST_CASE("abs and round of what is special, odd and large, of every type and target") {
     for (auto &target : targets) {
         Size n{"n"};
@@ -138,7 +156,8 @@ TEST_CASE("abs and round of what is special, odd and large, of every type and ta
         o.target = target;
         Compiled f = compile(p, o);
         run(threads(1), [&](Communicator &c) {
-            std::vector<float> x{0.5f, 1.5f, 2.5f, -0.5f, -0.3f, -1.5f, 8388607.5f, 16777216.0f, -3e9f, 0.49999997f, infinity, nan_};
+            std::vector<float> x{0.5f, 1.5f, 2.5f, -0.5f, -0.3f, -1.5f, 8388607.5f,
+                                 16777216.0f, -3e9f, 0.49999997f, infinity, nan_};
             std::vector<double> d(x.begin(), x.end());
             std::vector<float> near(x.size()), size(x.size());
             std::vector<double> dnear(x.size());

@@ -139,6 +139,7 @@ FAULTS = [
      VALUES),
     ("literals_as_integers", "lang/types.cpp", "return Expr(value);", "return Expr(int(value));", "test_lang_literals",
      ["tests/lang/test_lang_literals"]),
+    ("names_of_values_forgotten", "lower/wrapping.cpp", "if (find.found) data.insert(s->name);", "", "test_cases_values", VALUES),
     ("only_the_rank_is_ended", "collectives/run/stretto_run.cpp", "kill(-pid, SIGKILL);", "kill(pid, SIGKILL);",
      "test_runtime_launcher", ["tests/runtime/test_runtime_launcher"]),
 ]
