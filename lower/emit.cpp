@@ -1,6 +1,7 @@
 #include "lower/emit.h"
 #include <algorithm>
 #include <optional>
+#include "collectives/plan/validate.h"
 
 namespace stretto {
 
@@ -42,13 +43,18 @@ plan::LayoutKind layout_kind(const Layout &l) {
                             : plan::LayoutKind::Replicated;
 }
 
-// The tensors it computes; of a copy at the end the arguments it writes.
-std::vector<std::string> names(const Lowering &l, const Stage &s) {
-    std::vector<std::string> v;
-    for (NodeId id : s.nodes) v.push_back(l.graph.at(id).name);
+// The tensors it computes; of a copy at the end the arguments it writes. As many as a plan's text has room for.
+std::string names(const Lowering &l, const Stage &s) {
+    std::string text;
+    bool cut = false;
+    auto add = [&](const std::string &name) {
+        cut |= text.size() + name.size() + 8 > size_t(plan::max_text);
+        if (!cut) text += (text.empty() ? "" : ", ") + name;
+    };
+    for (NodeId id : s.nodes) add(l.graph.at(id).name);
     for (auto &a : s.accesses)
-        if (s.nodes.empty() && a.written >= 0) v.push_back(l.buffers[size_t(a.buffer)].name);
-    return v;
+        if (s.nodes.empty() && a.written >= 0) add(l.buffers[size_t(a.buffer)].name);
+    return cut ? text + ", ..." : text;
 }
 
 int add_stage(const Lowering &l, plan::PlanT &p, const Stage &s) {

@@ -2,6 +2,7 @@
 #include "collectives/plan/pack.h"
 #include "collectives/plan/validate.h"
 #include "lang/error.h"
+#include "lang/print.h"
 #include "lower/emit.h"
 #include "lower/kernels.h"
 #include "lower/stages.h"
@@ -31,6 +32,7 @@ Lowered lower(const Graph &scheduled, const LowerOptions &options) {
     Lowering l = lower_to_stages(scheduled);
     std::string function = o.function.empty() ? l.graph.program : o.function;
     plan::PlanT plan = describe(l, o.schedule);
+    plan.program = to_string(scheduled);
     Kernels kernels = build_kernels(l, function, o.target, o.direct_ranks);
     plan.cpu = std::move(kernels.section);
     std::string wrong = plan::check(plan);

@@ -50,7 +50,7 @@ uint32_t fork_generation() {
 
 CommUse::CommUse(stretto_comm_t *comm, const char *operation) : status_(check_handle(comm, operation)) {
     if (status_) return;
-    if (!comm->busy.exchange(true, std::memory_order_acquire)) comm_ = comm;
+    if (!(comm->use.fetch_or(stretto_comm_t::Inside, std::memory_order_acquire) & stretto_comm_t::Inside)) comm_ = comm;
     else
         status_ = set_error(STRETTO_BUSY,
                             "%s: the communicator of rank %d is inside another call; one thread may use a handle at a time",
@@ -58,12 +58,14 @@ CommUse::CommUse(stretto_comm_t *comm, const char *operation) : status_(check_ha
 }
 
 CommUse::~CommUse() {
-    if (comm_) comm_->busy.store(false, std::memory_order_release);
+    if (!comm_) return;
+    if (comm_->use.fetch_and(~stretto_comm_t::Inside, std::memory_order_acq_rel) & stretto_comm_t::Freed) delete comm_;
 }
 
 uint32_t floating_point_mode() {
 #if defined(__SSE__)
-    return _mm_getcsr() & ~uint32_t(0x3f);  // without the sticky exception flags
+    // What changes results: flush to zero, denormals are zero, rounding. Not which exceptions trap, and which have occurred.
+    return _mm_getcsr() & (0x8000 | 0x0040 | 0x6000);
 #else
     return 0;
 #endif
@@ -81,7 +83,9 @@ extern "C" {
 void stretto_comm_free(stretto_comm_t *comm) {
     if (!comm) return;
     if (comm->fork_generation != fork_generation()) return;  // the parent's: its peers must not see it leave
-    delete comm;
+    if (comm->use.fetch_or(stretto_comm_t::Freed, std::memory_order_acq_rel) & stretto_comm_t::Inside)
+        set_error(STRETTO_BUSY, "stretto_comm_free: the communicator is inside a call; it is freed when that ends");
+    else delete comm;
 }
 
 int stretto_comm_rank(const stretto_comm_t *comm) {

@@ -15,7 +15,9 @@ struct stretto_comm_t {
     stretto_stats stats{};
     uint32_t sequence = 0;                 // calls begun on this handle, failed ones included: Descriptor::sequence
     std::shared_ptr<void> executor_state;  // the executor's plan cache and scratch; dies before the transport
-    std::atomic<bool> busy{false};
+    enum Use { Inside = 1,
+               Freed = 2 };  // while inside: deleted when that call ends
+    std::atomic<int> use{0};
     uint32_t fork_generation;  // of the process that made this handle
 };
 
@@ -41,7 +43,7 @@ private:
     int status_;
 };
 
-// The control word of the SSE unit (flush-to-zero, rounding), 0 on other processors: Descriptor::mxcsr.
+// What the control word of the SSE unit says of results (flush-to-zero, rounding), 0 on other processors: Descriptor::mxcsr.
 uint32_t floating_point_mode();
 
 }  // namespace stretto::runtime

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "collectives/execute/instance.h"
+#include "collectives/plan/print.h"
 
 namespace stretto::runtime {
 
@@ -16,6 +17,7 @@ void describe(const plan::PlanT &p, Instance &in) {
         types.push_back(a->type);
     }
     in.names.value = [types](int i, uint64_t bits) { return scalar_text(types[size_t(i)], &bits); };
+    in.names.program = [&p] { return (p.program.empty() ? "" : p.program + "\n") + plan::print(p); };
     d.names = &in.names;
     strncpy(d.name, p.name.c_str(), sizeof d.name - 1);
     d.size_count = int32_t(in.sizes.size());

@@ -10,6 +10,9 @@ namespace stretto::runtime {
 
 constexpr int max_dims = plan::max_dimensions;
 
+// Of a buffer, or of a call's scratch: no address space has more, and sums of some thousand are far from 2^64.
+constexpr uint64_t most_bytes = uint64_t(1) << 46;
+
 // A region of global indices, [lo, hi) in each dimension. Without dimensions it is one element.
 struct Box {
     int dims = 0;

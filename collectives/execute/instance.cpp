@@ -70,7 +70,7 @@ private:
     static void check_size(const plan::BufferT &b, const Geometry &g) {
         int64_t bytes = g.element;
         for (int d = 0; d < g.dims; d++)
-            if (__builtin_mul_overflow(bytes, std::max<int64_t>(g.extent[d], 1), &bytes) || bytes > int64_t(1) << 46)
+            if (__builtin_mul_overflow(bytes, std::max<int64_t>(g.extent[d], 1), &bytes) || bytes > int64_t(most_bytes))
                 throw Refusal("buffer " + b.name + " would have more than 2^46 bytes");
         for (int d = 0; d < g.dims; d++)
             if (g.extent[d] > 1 && g.stride[d] > INT32_MAX)
@@ -354,10 +354,6 @@ std::unique_ptr<Instance> prepare(const Program &program, const Shape &shape, vo
     return instance;
 }
 
-std::string stage_name(const StageT &stage) {
-    std::string s;
-    for (auto &n : stage.names) s += (s.empty() ? "" : ", ") + n;
-    return s.empty() ? "without a name" : s;
-}
+std::string stage_name(const StageT &stage) { return stage.names.empty() ? std::string("without a name") : stage.names; }
 
 }  // namespace stretto::runtime

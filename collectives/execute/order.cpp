@@ -30,8 +30,9 @@ bool in_two_phases(const PlanT &p, const Instance &in, const StageT &one_shot) {
 // What is never needed at the same time shares memory.
 class Scratch {
 public:
-    // Needed from stage `first` to stage `last`, both included. *offset is set by place().
+    // Needed from stage `first` to stage `last`, both included. *offset is set by place(). What no stage needs has no place.
     void need(uint64_t bytes, int first, int last, uint64_t *offset) {
+        if (first > last) return;
         needs_.push_back({round_up(bytes), first, last, offset});
     }
 
@@ -49,7 +50,8 @@ public:
                 if (*n.offset + n.bytes <= *o->offset) break;
                 *n.offset = std::max(*n.offset, *o->offset + o->bytes);
             }
-            end = std::max(end, *n.offset + n.bytes);
+            end = std::max(end, *n.offset + n.bytes);  // of two sums that are below 2^63
+            if (end > most_bytes) throw Refusal("its scratch would have more than 2^46 bytes");
         }
         return end;
     }

@@ -20,9 +20,8 @@ public:
 private:
     void stage(const std::string &here, const StageT &s) {
         known(at(here, "kind"), s.kind);
-        count(at(here, "names"), s.names.size(), max_entries);
+        name(at(here, "names"), s.names, true);
         count(at(here, "accesses"), s.accesses.size(), max_loads);
-        for (size_t k = 0; k < s.names.size(); k++) name(at(here, "names", k), s.names[k]);
         loops(here, s);
         accesses(here, s);
     }

@@ -24,7 +24,8 @@ private:
         if (p.version != current_version)
             fail("version", "version", "is %d, this runtime reads %d", p.version, current_version);
         name("name", p.name);
-        name("schedule", p.schedule, true);
+        name("schedule", p.schedule, true, max_long_text);
+        name("program", p.program, true, max_long_text);
         count("sizes", p.sizes.size(), max_entries);
         count("arguments", p.arguments.size(), max_entries);
         count("buffers", p.buffers.size(), max_entries);

@@ -134,7 +134,7 @@ private:
         static const char *const kinds[] = {"sweep", "block sum", "contraction", "fold"};
         static const char *const ways[] = {"reads ", "writes ", "updates "};
         const StageT &s = *p.stages[size_t(which)];
-        out += "\nstage " + join(s.names, [](const std::string &n) { return n; }) + ": " + arm + kinds[int(s.kind)];
+        out += "\nstage " + s.names + ": " + arm + kinds[int(s.kind)];
         out += s.rides ? ", riding in the sweep before it\n" : "\n";
         for (size_t d = 0; d < s.loops.size(); d++)
             out += "  " + loop(s.loops[d], d, int(d) >= s.outputs) + "\n";

@@ -51,10 +51,9 @@ protected:
         if (i < 0 || i >= int64_t(n)) fail(rule, where, "is %lld, the plan has %zu %s", (long long)i, n, of);
     }
 
-    static void name(const std::string &where, const std::string &s, bool may_be_empty = false) {
+    static void name(const std::string &where, const std::string &s, bool may_be_empty = false, int most = max_text) {
         if (s.empty() && !may_be_empty) fail("text", where, "is empty");
-        if (s.size() > size_t(max_text))
-            fail("text", where, "has %zu bytes, at most %d are allowed", s.size(), max_text);
+        if (s.size() > size_t(most)) fail("text", where, "has %zu bytes, at most %d are allowed", s.size(), most);
         for (const char *c = s.c_str(), *end = c + s.size(); c < end;)
             if (!*c || flatbuffers::FromUTF8(&c) < 0) fail("text", where, "is not UTF-8 text");
     }

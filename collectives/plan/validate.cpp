@@ -2,27 +2,69 @@
 
 #include "collectives/plan/pack.h"
 #include "collectives/plan/rules.h"
+#include "flatbuffers/minireflect.h"
 
 namespace stretto::plan {
 namespace {
 
-// FlatBuffers' verifier looks at the alignment of a vector's length, not of its elements.
-template <class T>
-bool aligned(const flatbuffers::Vector<const T *> *list) {
-    return !list || reinterpret_cast<uintptr_t>(list->Data()) % alignof(T) == 0;
-}
+// Walks verified bytes by the schema's own description.
+class Walk {
+public:
+    explicit Walk(const uint8_t *bytes, uint64_t size) : size_(size) {
+        table(flatbuffers::GetRoot<flatbuffers::Table>(bytes), PlanTypeTable());
+    }
+    // FlatBuffers' verifier looks at the alignment of a vector's length, not of its elements.
+    bool aligned() const { return aligned_; }
+    // Do the bytes hold all that unpacking would copy? Not if a vector or text is part of several tables.
+    bool unshared() const { return used_ <= size_; }
 
-bool aligned(const Plan &plan) {
-    auto all = [](const auto *tables, const auto &sound) {
-        for (size_t i = 0; tables && i < tables->size(); i++)
-            if (!sound(*tables->Get(flatbuffers::uoffset_t(i)))) return false;
-        return true;
-    };
-    return aligned(plan.items()) && aligned(plan.choices()) &&
-           all(plan.arguments(), [](const Argument &a) { return aligned(a.extents()); }) &&
-           all(plan.buffers(), [](const Buffer &b) { return aligned(b.extents()); }) &&
-           all(plan.stages(), [](const Stage &s) { return aligned(s.loops()); });
-}
+private:
+    const uint64_t size_;
+    uint64_t used_ = 0;
+    bool aligned_ = true;
+
+    void table(const flatbuffers::Table *t, const flatbuffers::TypeTable *type) {
+        for (size_t i = 0; i < type->num_elems && unshared(); i++) {
+            const auto code = type->type_codes[i];
+            const auto *field = t->GetAddressOf(flatbuffers::FieldIndexToOffset(flatbuffers::voffset_t(i)));
+            if (!field) continue;
+            const auto *its = code.sequence_ref >= 0 ? type->type_refs[code.sequence_ref]() : nullptr;
+            const auto element = flatbuffers::ElementaryType(code.base_type);
+            const bool tables = element == flatbuffers::ET_SEQUENCE && its->st == flatbuffers::ST_TABLE;
+            if (code.is_repeating) vector(target(field), element, its, tables);
+            else if (element == flatbuffers::ET_STRING) used_ += as<flatbuffers::String>(target(field))->size();
+            else if (tables) table(as<flatbuffers::Table>(target(field)), its);
+        }
+    }
+
+    void vector(const uint8_t *at, flatbuffers::ElementaryType element, const flatbuffers::TypeTable *its, bool tables) {
+        const auto *list = as<flatbuffers::VectorOfAny>(at);
+        const uint64_t bytes = flatbuffers::InlineSize(element, its);
+        used_ += list->size() * bytes;
+        aligned_ &= reinterpret_cast<uintptr_t>(list->Data()) % alignment(element, its) == 0;
+        for (uint64_t i = 0; tables && i < list->size() && unshared(); i++)
+            table(as<flatbuffers::Table>(target(list->Data() + 4 * i)), its);
+    }
+
+    // A structure's is its largest field's.
+    static uint64_t alignment(flatbuffers::ElementaryType element, const flatbuffers::TypeTable *its) {
+        if (element != flatbuffers::ET_SEQUENCE || its->st != flatbuffers::ST_STRUCT)
+            return flatbuffers::InlineSize(element, its);
+        uint64_t most = 1;
+        for (size_t i = 0; i < its->num_elems; i++) {
+            const auto code = its->type_codes[i];
+            const auto *of_field = code.sequence_ref >= 0 ? its->type_refs[code.sequence_ref]() : nullptr;
+            most = std::max(most, alignment(flatbuffers::ElementaryType(code.base_type), of_field));
+        }
+        return most;
+    }
+
+    template <class T>
+    static const T *as(const uint8_t *at) { return reinterpret_cast<const T *>(at); }
+    static const uint8_t *target(const uint8_t *offset) {
+        return offset + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(offset);
+    }
+};
 
 }  // namespace
 
@@ -37,14 +79,18 @@ std::string check(const PlanT &plan) {
 
 std::string validate(const uint8_t *bytes, uint64_t size, PlanT *plan) {
     if (!bytes) return "structure: there are no bytes";
-    if (size < 16 || size > uint64_t(1) << 30)
-        return "structure: " + std::to_string(size) + " bytes are no plan";
+    if (size < 16 || size > max_bytes) {
+        return "structure: " + std::to_string(size) + " bytes are no plan; legal are 16 to " + std::to_string(max_bytes);
+    }
     if (!PlanBufferHasIdentifier(bytes)) return "identifier: the bytes do not begin as a plan does (STRT)";
-    flatbuffers::Verifier verifier(bytes, size, 16, 1 << 20);
+    // A table and the offset to it take 8 bytes.
+    flatbuffers::Verifier verifier(bytes, size, 16, flatbuffers::uoffset_t(size / 8));
     if (!VerifyPlanBuffer(verifier))
         return "structure: the " + std::to_string(size) + " bytes are truncated or damaged";
     const Plan *root = GetPlan(bytes);
-    if (!aligned(*root)) return "structure: a vector is not aligned";
+    const Walk walk(bytes, size);
+    if (!walk.aligned()) return "structure: a vector is not aligned";
+    if (!walk.unshared()) return "structure: tables share vectors or texts, which would take more than the bytes when unpacked";
     if (root->version() != current_version) {
         return "version: the plan is of version " + std::to_string(root->version()) +
                ", this runtime reads " + std::to_string(current_version);

@@ -40,6 +40,7 @@ struct alignas(128) Page {
     std::atomic<uint32_t> done;    // and reads the lines no more
     Descriptor descriptor[2];
     uint64_t table[2];   // where the places are that the line has no room for, by parity
+    uint64_t program;    // where the text of its program is, where programs differ
     char refusal[1024];  // what is wrong with this rank's arguments
     Proposal proposal;
 };

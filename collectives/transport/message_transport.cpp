@@ -258,9 +258,26 @@ int MessageTransport::mismatch() {
         status = pointers[size_t(q)]->refused;
         text = "rank " + std::to_string(q) + " failed: " + all[size_t(q)].refusal;
     }
-    if (text.empty()) text = mismatch_text(pointers, descriptor_.names);
+    std::vector<std::string> programs;
+    if (text.empty() && differ_in_program(pointers))
+        if (int failed = show_programs(program_text(descriptor_.names), &programs)) return failed;
+    if (text.empty()) text = mismatch_text(pointers, descriptor_.names, programs);
     drop_all();
     return ranks_ == world_->network->ranks() ? world_->break_with(status, text) : report(status, text);
+}
+
+// Each tells the others its text, how long it is first.
+int MessageTransport::show_programs(const std::string &mine, std::vector<std::string> *all) {
+    std::vector<uint64_t> lengths;
+    if (int status = gather(all_ranks(ranks_), descriptor_tag, uint64_t(mine.size()), &lengths)) return status;
+    std::vector<Request> requests;
+    for (uint64_t length : lengths) all->emplace_back(std::min<uint64_t>(length, most_program_text), ' ');
+    for (int q = 0; q < ranks_; q++)
+        if (q != rank_) requests.push_back(receive(q, descriptor_tag, (*all)[size_t(q)].data(), (*all)[size_t(q)].size()));
+    for (int q = 0; q < ranks_; q++)
+        if (q != rank_) requests.push_back(send(q, descriptor_tag, mine.data(), mine.size()));
+    (*all)[size_t(rank_)] = mine;
+    return progress(requests.data(), int(requests.size()), true);
 }
 
 int MessageTransport::barrier() {

@@ -80,6 +80,7 @@ private:
     int gather(const std::vector<int> &ranks, int tag, const T &mine, std::vector<T> *all);
     int look_for_others();
     int mismatch();
+    int show_programs(const std::string &mine, std::vector<std::string> *all);
     int report(int status, const std::string &text);
     int look_if_late();
     int look_for_notes(int times);

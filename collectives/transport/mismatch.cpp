@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <sstream>
 #include <utility>
 
 namespace stretto::runtime {
@@ -30,10 +31,10 @@ std::string mxcsr(uint32_t value) {
 }
 
 // "rank 1 has 5, ranks 0, 2-3 have 4", the smallest group first; empty when all ranks have the same.
-std::string compare(const std::vector<const Descriptor *> &ranks, const Value &value) {
+std::string compare(const std::vector<std::string> &values) {
     std::vector<std::pair<std::string, std::vector<int>>> groups;
-    for (int r = 0; r < int(ranks.size()); r++) {
-        std::string text = value(*ranks[r]);
+    for (int r = 0; r < int(values.size()); r++) {
+        const std::string &text = values[size_t(r)];
         size_t g = 0;
         while (g < groups.size() && groups[g].first != text) g++;
         if (g == groups.size()) groups.push_back({text, {}});
@@ -48,6 +49,53 @@ std::string compare(const std::vector<const Descriptor *> &ranks, const Value &v
         result += rank_list(members) + (members.size() == 1 ? " has " : " have ") + text;
     }
     return result;
+}
+
+std::string compare(const std::vector<const Descriptor *> &ranks, const Value &value) {
+    std::vector<std::string> values;
+    for (const Descriptor *d : ranks) values.push_back(value(*d));
+    return compare(values);
+}
+
+// Without indentation and columns.
+std::string squeezed(const std::string &line) {
+    std::string text;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) text += (text.empty() ? "" : " ") + word;
+    return text;
+}
+
+// Long lines from a little before they differ.
+void cut(std::vector<std::string> &lines) {
+    constexpr size_t before = 40, most = 200;
+    size_t same = lines[0].size();
+    for (auto &l : lines) {
+        const auto differ = std::mismatch(l.begin(), l.end(), lines[0].begin(), lines[0].end()).first;
+        same = std::min(same, size_t(differ - l.begin()));
+    }
+    for (auto &l : lines) {
+        if (same > 2 * before) l = "..." + l.substr(same - before);
+        if (l.size() > most) l = l.substr(0, most) + "...";
+    }
+}
+
+// Of the first line in which the programs differ; empty if they do not.
+std::string compare_lines(const std::vector<std::string> &programs) {
+    std::vector<std::istringstream> texts(programs.begin(), programs.end());
+    std::vector<std::string> lines(programs.size());
+    for (bool more = !programs.empty(); more;) {
+        more = false;
+        for (size_t r = 0; r < texts.size(); r++) {
+            const bool has = bool(std::getline(texts[r], lines[r]));
+            more |= has;
+            lines[r] = has ? squeezed(lines[r]) : "";
+        }
+        if (compare(lines).empty()) continue;
+        cut(lines);
+        for (auto &l : lines) l = l.empty() ? "nothing there" : "`" + l + "`";
+        return compare(lines);
+    }
+    return "";
 }
 
 std::string name_of(const Descriptor &d) { return std::string(d.name, strnlen(d.name, sizeof d.name)); }
@@ -84,13 +132,23 @@ std::string rank_list(const std::vector<int> &ranks) {
     return text;
 }
 
-std::string mismatch_text(const std::vector<const Descriptor *> &ranks, const CallNames *names) {
+bool differ_in_program(const std::vector<const Descriptor *> &ranks) {
+    return compare(ranks, name_of).empty() && !compare(ranks, [](auto &d) { return hexadecimal(d.program); }).empty();
+}
+
+std::string program_text(const CallNames *names) {
+    return names ? names->program().substr(0, most_program_text) : "";
+}
+
+std::string mismatch_text(const std::vector<const Descriptor *> &ranks, const CallNames *names,
+                          const std::vector<std::string> &programs) {
     std::string in = " of " + name_of(*ranks[0]) + ": ", found;
     auto differ = [&](const Value &value) { return !(found = compare(ranks, value)).empty(); };
 
-    if (differ([](const Descriptor &d) { return name_of(d); })) return "ranks differ in what they call: " + found;
+    if (differ(name_of)) return "ranks differ in what they call: " + found;
     if (differ([](const Descriptor &d) { return hexadecimal(d.program); })) {
-        return "ranks differ in the compiled program" + in + found + " as its hash";
+        const std::string lines = compare_lines(programs);
+        return "ranks differ in the compiled program" + in + (lines.empty() ? found + " as its hash" : lines);
     }
     if (differ([](const Descriptor &d) { return number(d.sequence); })) {
         return "ranks differ in the number of calls made before this one" + in + found;

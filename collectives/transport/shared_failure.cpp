@@ -74,7 +74,22 @@ int SharedTransport::mismatch() {
     for (int q = 0; q < ranks(); q++) descriptors.push_back(&page(q).descriptor[parity_]);
     for (int q = 0; q < ranks(); q++)
         if (descriptors[size_t(q)]->refused) return report_refusal(q);
-    return report(STRETTO_MISMATCH, mismatch_text(descriptors, descriptors[size_t(rank())]->names));
+    const CallNames *names = descriptors[size_t(rank())]->names;
+    std::vector<std::string> programs;
+    if (differ_in_program(descriptors))
+        if (int status = show_programs(program_text(names), &programs)) return status;
+    return report(STRETTO_MISMATCH, mismatch_text(descriptors, names, programs));
+}
+
+// Each shows the others its text, in memory that lives as long as the world: there is no next call.
+int SharedTransport::show_programs(const std::string &mine, std::vector<std::string> *all) {
+    void *memory = world_->allocate(mine.size() + 1, 64);
+    if (!memory) return fail(STRETTO_NO_MEMORY, std::string(last_error()).c_str());
+    memcpy(memory, mine.c_str(), mine.size() + 1);
+    page(rank()).program = value_of(memory);
+    if (int status = barrier()) return status;
+    for (int q = 0; q < ranks(); q++) all->push_back(address(q, page(q).program));
+    return STRETTO_OK;
 }
 
 int SharedTransport::report_refusal(int rank) {

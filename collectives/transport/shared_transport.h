@@ -81,6 +81,7 @@ private:
     int compare_proposal(int peer, uint64_t hash, bool *same);
     std::string place_in_call() const;
     int mismatch();
+    int show_programs(const std::string &mine, std::vector<std::string> *all);
     int report_refusal(int rank);
     int report(int status, const std::string &text);
     int broken();

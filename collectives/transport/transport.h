@@ -13,7 +13,8 @@ namespace stretto::runtime {
 // What a program calls its sizes and scalar arguments: for texts.
 struct CallNames {
     std::vector<std::string> sizes, scalars;
-    std::function<std::string(int i, uint64_t bits)> value;  // of scalar i, which has this bit pattern
+    std::function<std::string(int i, uint64_t bits)> value;    // of scalar i, which has this bit pattern
+    std::function<std::string()> program = [] { return ""; };  // a line for each thing that programs can differ in
 };
 
 // What this rank is about to do. Ranks compare `hash` (of everything below and the program's sizes and scalars); only on a

@@ -97,6 +97,7 @@ int stretto_comm_create(int rank, int ranks, stretto_allgather_fn allgather, voi
  * breaks one of them breaks every communicator of the same ranks' world. They may be freed in any order. */
 int stretto_comm_sub(stretto_comm_t *parent, const int *ranks, int count, stretto_comm_t **comm);
 
+/* Inside a call of another thread, or of one of its kernels, it is freed when that call ends. */
 void stretto_comm_free(stretto_comm_t *comm);
 int stretto_comm_rank(const stretto_comm_t *comm);
 int stretto_comm_ranks(const stretto_comm_t *comm);

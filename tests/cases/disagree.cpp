@@ -48,7 +48,51 @@ TEST_CASE("the same name, another type: the programs differ") {
                            if (c.rank() == 0) narrow(c, g, out);
                            else wide(c, wide_g, wide_out);
                        }),
-             {"reduce"});
+             {"ranks differ in the compiled program of reduce: rank 0 has `input bfloat16 g[n] partial(Sum)`, rank 1 has ",
+              "`input float32 g[n] partial(Sum)`"});
+}
+
+TEST_CASE("D17: one name, and another layout, root, reduction, operation or constant: the text says which") {
+    struct Choices {
+        Layout layout = local;
+        int root = 0;
+        ReduceOp op = Sum;
+        bool doubled = false;
+        float rate = .5f;
+    };
+    auto made = [](const Choices &c) {
+        Size n{"n"};
+        Var i{"i"};
+        Input<Tensor> x{"x", f32, {n}, local}, g{"g", f32, {n}, partial(c.op)}, a{"a", f32, {n}, c.layout};
+        Input<float> lr{"lr"};
+        Output<Tensor> o{"o", f32, {n}}, z{"z", f32, {n}, c.layout};
+        Tensor b{"b"}, sum{"sum"};
+        b = broadcast(x, c.root);
+        sum = all_reduce(g);
+        o(i) = b(i) * (c.doubled ? sum(i) + sum(i) : sum(i)) * (lr * c.rate);
+        z(i) = a(i) + 1;
+        return compile(Program{"p", {x, g, a, lr, o, z}});
+    };
+    auto told = [&](const Choices &on_rank_1, const std::vector<std::string> &parts) {
+        Compiled programs[2] = {made({}), made(on_rank_1)};
+        auto texts = errors_of(2, [&](Communicator &c) {
+            std::vector<float> x(4), g(4), a(4), o(4), z(4);
+            programs[c.rank()](c, x, g, a, 1.f, o, z);
+        });
+        CHECK(texts[0] == texts[1]);
+        all_told(texts, parts);
+    };
+    Choices layout, root, op, doubled, rate;
+    layout.layout = replicated;
+    root.root = 1;
+    op.op = Max;
+    doubled.doubled = true;
+    rate.rate = .25f;
+    told(layout, {"rank 0 has `input float32 a[n] local`, rank 1 has `input float32 a[n] replicated`"});
+    told(root, {"rank 0 has `b = broadcast(x, 0) replicated float32[n]`, rank 1 has `b = broadcast(x, 1) "});
+    told(op, {"rank 0 has `input float32 g[n] partial(Sum)`, rank 1 has `input float32 g[n] partial(Max)`"});
+    told(doubled, {"rank 0 has `o(i) = b(i) * sum(i) * (", "rank 1 has `o(i) = b(i) * (sum(i) + sum(i)) * ("});
+    told(rate, {"rank 0 has `o(i) = b(i) * sum(i) * (", "0.5", "0.25"});
 }
 
 TEST_CASE("shapes: 409600 elements against 409598; one row against two") {

@@ -70,6 +70,41 @@ TEST_CASE("damage with a right checksum does not crash the checks") {
     CHECK(passed > 0);      // and changes of a name or a flag are plans too
 }
 
+TEST_CASE("D5: vectors, texts and tables that several tables share are refused before anything is unpacked") {
+    using namespace stretto::plan;
+    using flatbuffers::Offset;
+    enum Shared { Loops,
+                  Names,
+                  Tables };
+    for (Shared shared : {Loops, Names, Tables}) {
+        constexpr size_t stages = 4000;
+        flatbuffers::FlatBufferBuilder b;
+        const std::vector<Loop> loops(shared == Loops ? 100000 : 1, Loop(Extent(ExtentKind::Constant, 1), Range::Whole));
+        const auto the_loops = b.CreateVectorOfStructs(loops);
+        const auto the_names = b.CreateString(std::string(shared == Names ? 1 << 20 : 1, 'x'));
+        std::vector<Offset<Stage>> list;
+        for (size_t i = 0; i < stages; i++)
+            list.push_back(shared == Tables && i ? list[0] : CreateStage(b, StageKind::Sweep, the_names, the_loops));
+        const auto all = b.CreateVector(list);
+        const auto cpu = CreateCpu(b, b.CreateString("x"));
+        const auto name = b.CreateString("shared");
+        PlanBuilder p(b);
+        p.add_version(current_version);
+        p.add_name(name);
+        p.add_stages(all);
+        p.add_cpu(cpu);
+        p.add_checksum(1);
+        FinishPlanBuffer(b, p.Finish());
+        std::vector<uint8_t> bytes(b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize());
+        auto *root = flatbuffers::GetMutableRoot<flatbuffers::Table>(bytes.data());
+        root->SetField<uint64_t>(Plan::VT_CHECKSUM, checksum_of(bytes.data(), bytes.size()), 0);
+        const std::string too_many = "structure: the " + std::to_string(bytes.size()) + " bytes are truncated or damaged";
+        CHECK(validate(bytes) == (shared == Tables ? too_many
+                                                   : "structure: tables share vectors or texts, which would take more than the "
+                                                     "bytes when unpacked"));
+    }
+}
+
 TEST_CASE("truncated, empty, foreign") {
     for (auto &good : plans())
         for (size_t size = 0; size < good.size(); size++) {
@@ -81,7 +116,7 @@ TEST_CASE("truncated, empty, foreign") {
     CHECK(validate(bytes) == "identifier: the bytes do not begin as a plan does (STRT)");
     plan::PlanT next = fused_momentum();
     next.version = plan::current_version + 1;
-    CHECK(validate(plan::pack(next)) == "version: the plan is of version 3, this runtime reads 2");
+    CHECK(validate(plan::pack(next)) == "version: the plan is of version 4, this runtime reads 3");
 }
 
 TEST_CASE("a plan that cannot be loaded is an error of the call, on every rank") {

@@ -81,7 +81,7 @@ struct Made {
     StageKernelsT kernels;
 
     Made(const char *name, int dims, Range cut_range, int cut) {
-        stage.names = {name};
+        stage.names = name;
         stage.outputs = dims;
         for (int d = 0; d < dims; d++)
             stage.loops.push_back(Loop(size(d), cut_range == Range::AnySlice || d == cut ? cut_range : Range::Whole));
@@ -269,7 +269,7 @@ PlanT fused_momentum() {
     r->arguments = {3};
     p.requires_.push_back(std::move(r));
     Made s("gsum", 1, Range::Slice, 0);
-    s.stage.names = {"gsum", "m1", "p1"};
+    s.stage.names = "gsum, m1, p1";
     s.access(0, From::Each, How::Read, {0});
     s.access(1, From::Each, How::Update, {0});
     s.access(2, From::Own, How::Update, {0});

@@ -10,7 +10,7 @@ using namespace stretto;
 using namespace stretto::test;
 
 TEST_CASE("a fused sweep") {
-    CHECK(plan::print(fused_momentum()) == R"(plan momentum, schedule fused, version 2, 18 kernels
+    CHECK(plan::print(fused_momentum()) == R"(plan momentum, schedule fused, version 3, 18 kernels
 size n: dimension 0 of g
 argument g: float32[n], input, partial(Sum)
 argument p: float32[n], inout, replicated
@@ -34,7 +34,7 @@ sync g, p
 }
 
 TEST_CASE("a choice") {
-    CHECK(plan::print(all_reduce(2, Carried::Auto)) == R"(plan all_reduce, version 2, 18 kernels
+    CHECK(plan::print(all_reduce(2, Carried::Auto)) == R"(plan all_reduce, version 3, 18 kernels
 size B: dimension 0 of g
 size H: dimension 1 of g
 argument g: float32[B, H], input, partial(Sum)
@@ -65,7 +65,7 @@ sync g, out
 }
 
 TEST_CASE("block sums and a fold") {
-    CHECK(plan::print(block_sums(true)) == R"(plan block_sums, version 2, 18 kernels
+    CHECK(plan::print(block_sums(true)) == R"(plan block_sums, version 3, 18 kernels
 size n: argument n
 argument x: float32[n], input, sliced(0)
 argument n: int64

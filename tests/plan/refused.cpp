@@ -111,3 +111,93 @@ TEST_CASE("a rank that refuses and one that calls something else") {
         });
     }
 }
+
+namespace {
+
+// The text of the one error that both of two ranks are told; "" if both succeed.
+std::string told_by(World world, const std::function<int(stretto_comm_t *)> &call) {
+    std::string texts[2];
+    on_ranks(world, 2, [&](stretto_comm_t *comm) {
+        const int status = call(comm);
+        if (status) texts[stretto_comm_rank(comm)] = std::string(stretto_status_name(status)) + ": " + stretto_last_error();
+    });
+    CHECK(texts[0] == texts[1]);
+    return texts[0];
+}
+
+}  // namespace
+
+TEST_CASE("D17: two roots of a broadcast: the text says which rank reads of which") {
+    for (World world : {World::Threads, World::Messages}) {
+        Packed from[2] = {Packed(broadcast(0)), Packed(broadcast(1))};
+        CHECK(told_by(world, [&](stretto_comm_t *comm) {
+                  Floats a(5), b(5);
+                  View va(a.data(), {5}), vb(b.data(), {5});
+                  return from[stretto_comm_rank(comm)](comm, {va.get(), vb.get()});
+              }) ==
+              "STRETTO_MISMATCH: ranks differ in the compiled program of broadcast: rank 0 has `reads a[i]@0`, "
+              "rank 1 has `reads a[i]@1`");
+    }
+}
+
+TEST_CASE("D5: scratch of more than any address space is refused; what no stage needs takes none") {
+    for (bool used : {false, true}) {
+        plan::PlanT p = broadcast(0);
+        auto big = std::make_unique<plan::StageT>();
+        for (int64_t n : {int64_t(INT32_MAX), int64_t(4096)})
+            big->loops.push_back({{plan::ExtentKind::Constant, n}, plan::Range::Whole});
+        big->outputs = 2;
+        for (int k = 0; k < 3; k++) {  // 2^45 bytes each
+            auto access = std::make_unique<plan::StageAccessT>();
+            access->buffer = int(p.buffers.size());
+            access->how = plan::How::Write;
+            access->reach = {0, 1};
+            big->accesses.push_back(std::move(access));
+            auto b = std::make_unique<plan::BufferT>();
+            b->name = "s" + std::to_string(k);
+            b->type = plan::Type::Float32;
+            for (auto &loop : big->loops) b->extents.push_back(loop.extent());
+            p.buffers.push_back(std::move(b));
+        }
+        if (used) {
+            p.items.insert(p.items.begin(), {plan::ItemKind::Stage, int(p.stages.size())});
+            p.stages.push_back(std::move(big));
+            p.cpu->stages.push_back(std::make_unique<plan::StageKernelsT>());
+            p.cpu->stages.back()->kernel = std::make_unique<plan::KernelT>();
+        }
+        Packed program(p);
+        const std::string text = told_by(World::Threads, [&](stretto_comm_t *comm) {
+            Floats a(5), b(5);
+            View va(a.data(), {5}), vb(b.data(), {5});
+            return program(comm, {va.get(), vb.get()});
+        });
+        CHECK(text == (used ? "STRETTO_INVALID: broadcast: its scratch would have more than 2^46 bytes" : ""));
+    }
+}
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+
+TEST_CASE("D12: ranks may differ in which floating-point exceptions trap, not in flush-to-zero or rounding") {
+    constexpr unsigned invalid_is_masked = 0x80, flush_to_zero = 0x8000, rounding_up = 0x4000;
+    auto with = [](unsigned change) {
+        Packed program(all_reduce(1, Carried::Auto));
+        return told_by(World::Threads, [&](stretto_comm_t *comm) {
+            const unsigned before = _mm_getcsr();
+            if (stretto_comm_rank(comm)) _mm_setcsr(before ^ change);
+            Floats g(5, 1), out(5);
+            View vg(g.data(), {5}), vout(out.data(), {5});
+            const int status = program(comm, {vg.get(), vout.get()});
+            _mm_setcsr(before);
+            return status;
+        });
+    };
+    CHECK(with(0) == "");
+    CHECK(with(invalid_is_masked) == "");
+    const std::string differ =
+        "STRETTO_MISMATCH: ranks differ in the floating-point mode (MXCSR) of all_reduce: "
+        "rank 0 has 0x0, rank 1 has ";
+    CHECK(with(flush_to_zero) == differ + "0x8000 (flush to zero)");
+    CHECK(with(rounding_up) == differ + "0x4000 (rounding up)");
+}
+#endif

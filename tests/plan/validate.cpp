@@ -48,7 +48,7 @@ TEST_CASE("good plans") {
 }
 
 TEST_CASE("version and limits") {
-    CHECK(momentum_with([](PlanT &p) { p.version = 3; }) == "version: version is 3, this runtime reads 2");
+    CHECK(momentum_with([](PlanT &p) { p.version = 2; }) == "version: version is 2, this runtime reads 3");
     CHECK(momentum_with([](PlanT &p) { p.cpu->kernels = -1; }) == "limit: cpu.kernels is -1, legal are 0 to 1048576");
     CHECK(momentum_with([](PlanT &p) {
               p.stages[0]->loops.resize(9, Loop(Extent(ExtentKind::Constant, 1), Range::Whole));
@@ -63,8 +63,8 @@ TEST_CASE("text") {
     CHECK(momentum_with([](PlanT &p) { p.name = ""; }) == "text: name is empty");
     CHECK(momentum_with([](PlanT &p) { p.arguments[2]->name = "\xff"; }) ==
           "text: arguments[2].name is not UTF-8 text");
-    CHECK(momentum_with([](PlanT &p) { p.schedule = std::string(5000, 'x'); }) ==
-          "text: schedule has 5000 bytes, at most 4096 are allowed");
+    CHECK(momentum_with([](PlanT &p) { p.stages[0]->names = std::string(5000, 'x'); }) ==
+          "text: stages[0].names has 5000 bytes, at most 4096 are allowed");
 }
 
 TEST_CASE("enum") {

@@ -50,6 +50,24 @@ TEST_CASE("guard: six threads on one handle: one is inside, the others are told"
           "a handle at a time");
 }
 
+TEST_CASE("D12: a handle that is freed inside a call lives until that ends") {
+    World world(2);
+    Result waited;
+    std::thread inside([&] { waited = result_of(stretto_barrier(world.comms[0])); });
+    while (!world.comms[0]->use) std::this_thread::yield();
+    for (int again = 0; again < 2; again++) {
+        stretto_comm_free(world.comms[0]);
+        CHECK(std::string(stretto_last_error()) ==
+              "stretto_comm_free: the communicator is inside a call; it is freed when that ends");
+    }
+    CHECK(stretto_barrier(world.comms[1]) == 0);
+    inside.join();
+    CHECK(waited.status == 0);
+    world.comms[0] = nullptr;
+    CHECK(stretto_barrier(world.comms[1]) == STRETTO_PEER_LOST);
+    CHECK(std::string(stretto_last_error()).find("it has freed its communicator") != std::string::npos);
+}
+
 TEST_CASE("guard: a forked child is refused, and its exit hurts nobody") {
     World world(2);
     int pipe_[2];

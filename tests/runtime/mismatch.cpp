@@ -63,6 +63,37 @@ TEST_CASE("mismatch: golden texts") {
     }
 }
 
+TEST_CASE("D17: of programs of one name the first line that differs is told, however long they are") {
+    for (World::Kind kind : {World::Shared, World::Messages}) {
+        CAPTURE(kind);
+        auto text_of = [&](const std::string &of_rank_2, const std::string &of_others) {
+            stretto::runtime::CallNames odd, even;
+            odd.program = [&] { return of_rank_2; };
+            even.program = [&] { return of_others; };
+            World world(4, kind);
+            auto results = world.each([&](int rank, stretto_comm_t *c) {
+                Descriptor d = describe();
+                if (rank == 2) d.program = 0xdef;
+                d.names = rank == 2 ? &odd : &even;
+                return result_of(agree(*c->transport, hashed(d)));
+            });
+            for (Result &r : results) {
+                CHECK(r.status == STRETTO_MISMATCH);
+                CHECK(r.text == results[0].text);
+            }
+            return results[0].text;
+        };
+        const std::string in = "ranks differ in the compiled program of adam: rank 2 has ", same(300000, '.');
+        CHECK(text_of("g: bf16\nb", "g: f32\nb") == in + "`g: bf16`, ranks 0, 1, 3 have `g: f32`");
+        CHECK(text_of(same + "\nroot 1", same + "\nroot 0\nb") == in + "`root 1`, ranks 0, 1, 3 have `root 0`");
+        CHECK(text_of("a", "a\nb") == in + "nothing there, ranks 0, 1, 3 have `b`");
+        CHECK(text_of("a", "a") == in + "0xdef, ranks 0, 1, 3 have 0xabc as its hash");
+        CHECK(text_of("  p(i) = " + std::string(90, 'x') + "   f32\n", "  p(i) = " + std::string(90, 'x') + "   bf16\n") ==
+              in + "`..." + std::string(39, 'x') + " f32`, ranks 0, 1, 3 have `..." + std::string(39, 'x') + " bf16`");
+        CHECK(text_of("", "a") == in + "nothing there, ranks 0, 1, 3 have `a`");
+    }
+}
+
 TEST_CASE("mismatch: beyond the fields that descriptors have, the hash still tells") {
     World world(2);
     for (Result &r : world.each([](int rank, stretto_comm_t *c) {
