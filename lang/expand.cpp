@@ -21,11 +21,6 @@ Expr differs_from_itself(const Expr &a) {  // NaN
     return strict_float(a != a);
 }
 
-Expr quiet_nan(const Type &t) {
-    return reinterpret(
-        t, t.bits() == 64 ? make_const(u64, uint64_t(0x7ff8000000000000)) : make_const(u32, 0x7fc00000));
-}
-
 Expr sign_bit(const Type &t) { return make_const(bits_of(t), uint64_t(1) << (t.bits() - 1)); }
 
 // |x|, of -0 and NaN too.

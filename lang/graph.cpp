@@ -17,12 +17,12 @@ bool Node::is_all_reduce() const {
 
 bool Node::loads_from_ranks() const {
     auto *c = as<Communication>();
-    return c && (c->from.kind == From::Each || c->from.kind == From::Rank || c->from.kind == From::Shift);
+    return c && !c->pushes && (c->from.kind == From::Each || c->from.kind == From::Rank || c->from.kind == From::Shift);
 }
 
 bool Node::stores_to_ranks() const {
     auto *c = as<Communication>();
-    return c && c->from.kind == From::Owner;
+    return c && (c->from.kind == From::Owner || c->pushes);
 }
 
 ReduceOp Node::reduce_op() const {

@@ -87,7 +87,8 @@ struct Communication {
     std::optional<ReduceOp> reduce{};  // which one inference takes from the operand's layout
     std::optional<int> to_dim{};
     Algorithm algorithm = Algorithm::Auto;
-    Expr outside{};  // of Shift: the value where there is no such rank, undefined if it is the own element
+    Expr outside{};       // of Shift: the value where there is no such rank, undefined if it is the own element
+    bool pushes = false;  // of Shift: stored to the rank that it goes to, by the sweep that computes the operand
 };
 using Op = std::variant<ArgumentValue, Map, Reduction, Blocks, Fold, Communication>;
 

@@ -97,13 +97,15 @@ class Builder {
     const StageAccess &accessed_by(const Stage &s, const Stored &store) const { return s.accesses[size_t(store.access)]; }
     Type type_of(const Stage &s, const Stored &store) const { return l.buffers[size_t(accessed_by(s, store).buffer)].type; }
 
+    static bool stores_to_all(const StageAccess &a) { return a.written >= 0 && a.from == plan::From::Each; }
+
     // One loop over [lo, hi) that computes every node of the stage at one element and stores those that have a buffer: to own
     // buffers, and with `peers` to those of as many other ranks where the store is to all.
     std::unique_ptr<plan::KernelT> sweep(const Stage &s, const AddendSource &addends, int peers = 0) {
         KernelBody body(l, s, addends, next_name());
         std::vector<Stored> stores = s.body.stored;
         for (auto &store : s.body.stored)
-            if (accessed_by(s, store).stores_to_ranks()) stores.insert(stores.end(), size_t(peers), store);
+            if (stores_to_all(accessed_by(s, store))) stores.insert(stores.end(), size_t(peers), store);
         body.outputs = stores.size();
         RDom r = element_loop(body);
         std::vector<Expr> values, start;
@@ -215,7 +217,7 @@ class Builder {
 
     // The same with more stores, for the direct kernels of a stage that stores to every rank.
     void add_to_peers(const Stage &s, plan::StageKernelsT &p) {
-        const bool all = std::any_of(s.accesses.begin(), s.accesses.end(), [](auto &a) { return a.stores_to_ranks(); });
+        const bool all = std::any_of(s.accesses.begin(), s.accesses.end(), stores_to_all);
         for (auto &d : p.direct)
             if (all && d->ranks > 1 && d->ranks <= most_stored_to && !s.loops.empty())
                 d->to_peers = sweep(s, {AddendSource::Direct, d->ranks}, d->ranks - 1);

@@ -69,6 +69,11 @@ class LoopNest {
             if (a.written == b.node && a.stores_to_ranks()) return is_move(b);
         return false;
     }
+    static std::string receiver(const StageAccess &a) {
+        if (!a.stores_to_ranks()) return "";
+        if (a.from == plan::From::Each) return " of every rank";
+        return " of rank own " + std::string(a.rank < 0 ? "+ " : "- ") + std::to_string(std::abs(a.rank));
+    }
     // The value that is stored, by the name it was computed under: a gather has none of its own.
     std::string stored_name(const Stage &s, const Stored &stored) const {
         const Binding &b = s.body.bindings[size_t(stored.binding)];
@@ -101,7 +106,7 @@ class LoopNest {
         for (auto &stored : s.body.stored) {
             const StageAccess &a = s.accesses[size_t(stored.access)];
             out << indent << "store " << stored_name(s, stored) << " to " << l.buffers[size_t(a.buffer)].name
-                << (a.stores_to_ranks() ? " of every rank" : "") << (a.read >= 0 ? ", in place" : "") << "\n";
+                << receiver(a) << (a.read >= 0 ? ", in place" : "") << "\n";
         }
     }
 

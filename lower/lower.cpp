@@ -15,7 +15,7 @@ namespace stretto {
 
 Lowering lower_to_stages(const Graph &scheduled) {
     Lowering l;
-    l.graph = settle_addends(scheduled);                 // an addend of a reduction over ranks is one load
+    l.graph = settle_transfers(scheduled);               // what a sweep loads of other ranks, and what it sends to one
     std::vector<Stage> stages = make_stages(l.graph);    // what is computed together, and what that touches
     assign_storage(l, stages);                           // where values live; in place where legal
     l.items = with_choices(l.graph, std::move(stages));  // in one shot or in two phases

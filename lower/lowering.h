@@ -23,7 +23,8 @@ struct Loop {
     bool operator==(const Loop &o) const { return extent == o.extent && range == o.range; }
 };
 
-// What a stage does with one buffer. Each: a read of every rank's, a write to every rank's. reach: for each dimension the loop
+// What a stage does with one buffer. Each: a read of every rank's, a write to every rank's. Shift: a write to those ranks that would
+// read this one's. reach: for each dimension the loop
 // at whose index the element lies, or any_element.
 constexpr int any_element = -1;
 struct StageAccess {
@@ -38,7 +39,7 @@ struct StageAccess {
         return written < 0 ? plan::How::Read : read < 0 ? plan::How::Write
                                                         : plan::How::Update;
     }
-    bool stores_to_ranks() const { return written >= 0 && from == plan::From::Each; }
+    bool stores_to_ranks() const { return written >= 0 && from != plan::From::Own; }
     bool same_ranks(const StageAccess &o) const { return from == o.from && rank == o.rank && cyclic == o.cyclic; }
 };
 

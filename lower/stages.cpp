@@ -130,7 +130,10 @@ void describe(const Graph &g, Stage &s, const std::function<bool(NodeId)> &neede
         if (!needed(id)) continue;
         StageAccess a;
         a.written = id;
-        a.from = g.at(id).stores_to_ranks() ? From::Each : From::Own;
+        if (auto *c = g.at(id).as<Communication>(); c && c->pushes)
+            a.from = From::Shift, a.rank = c->from.value, a.cyclic = c->from.cyclic;
+        else if (g.at(id).stores_to_ranks())
+            a.from = From::Each;
         for (int d = 0; d < s.outputs; d++) a.reach.push_back(d);
         s.body.stored.push_back({bound_number(inside[id]), int(s.accesses.size())});
         s.accesses.push_back(a);

@@ -12,7 +12,7 @@ using plan::StageKind;
 class Storage {
     Lowering &l;
     std::vector<Stage> &stages;
-    std::map<NodeId, int> writer;                                              // the stage that stores a value
+    std::map<NodeId, std::pair<int, const StageAccess *>> writer;              // of a value, and its stage
     std::map<NodeId, std::vector<std::pair<int, const StageAccess *>>> reads;  // of a value, by stage
 
     // May v's stage write argument a's memory?
@@ -22,13 +22,14 @@ class Storage {
         if (a.node < 0) return true;
         for (auto &r : l.graph.results)
             if (r.node == a.node) return false;  // copied at the end
+        auto &[stage, write] = at->second;
         auto entry = reads.find(a.node);
         if (entry == reads.end()) return true;
-        return std::all_of(entry->second.begin(), entry->second.end(), [&](auto &read) {
+        return std::all_of(entry->second.begin(), entry->second.end(), [&, stage = stage, write = write](auto &read) {
             auto &[reader, access] = read;
             const Stage &s = stages[size_t(reader)];
-            return reader < at->second || (reader == at->second && s.kind == StageKind::Sweep &&
-                                           access->from == From::Own && is_own_element(s, *access));
+            return reader < stage || (reader == stage && s.kind == StageKind::Sweep && write->from != From::Shift &&
+                                      access->from == From::Own && is_own_element(s, *access));
         });
     }
 
@@ -84,7 +85,7 @@ public:
     Storage(Lowering &l, std::vector<Stage> &stages) : l(l), stages(stages) {
         for (size_t i = 0; i < stages.size(); i++)
             for (auto &a : stages[i].accesses) {
-                if (a.written >= 0) writer[a.written] = int(i);
+                if (a.written >= 0) writer[a.written] = {int(i), &a};
                 if (a.read >= 0) reads[a.read].push_back({int(i), &a});
             }
     }

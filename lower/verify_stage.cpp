@@ -190,14 +190,17 @@ class StageRules {
             any |= loop.range == Range::AnySlice;
         }
         if (!is_own_element(s, a)) fail("region", n.name + " is stored elsewhere than it is computed");
-        const bool all = a.from == From::Each;
+        const bool all = a.from == From::Each, one = a.from == From::Shift;
+        auto *c = n.as<Communication>();
+        if (one != (c && c->pushes && !s.nodes.empty()) || (one && (a.rank != c->from.value || a.cyclic != c->from.cyclic)))
+            fail("owner", n.name + " goes to another rank than its access says");
         if (all && cut < 0 && !any && s.outputs > 0)
             fail("owner", n.name + " goes to every rank, and every rank computes all of it");
-        if (a.from == From::Rank || a.from == From::Shift || b.dims != outputs || b.type != n.type || (any && !all) ||
+        if (a.from == From::Rank || (one && (cut >= 0 || any)) || b.dims != outputs || b.type != n.type || (any && !all) ||
             b.sliced != (all ? -1 : cut))
             fail("shape", n.name + " is stored to " + b.name + ", which is placed otherwise");
-        if (a.read >= 0 && s.kind != StageKind::Sweep)
-            fail("race", name(a.read) + " is updated in place by what is no sweep");
+        if (a.read >= 0 && (s.kind != StageKind::Sweep || one))
+            fail("race", name(a.read) + " is updated in place by what is no sweep, or by another rank");
     }
     void pair(const StageAccess &a, const StageAccess &b) const {
         if (a.buffer != b.buffer || (a.written < 0 && b.written < 0)) return;

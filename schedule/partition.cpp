@@ -30,6 +30,34 @@ bool travels_narrow(const Graph &g, const Node &n, const Node &p) {
     return from >= 0 && times_read(p, from) == 1 && g.at(from).type.bits() <= p.type.bits();
 }
 
+// ---- shifts
+
+bool can_push(const Graph &g, const Node &n) {
+    auto *c = n.as<Communication>();
+    return c && c->from.kind == From::Shift && n.directives.group >= 0 &&
+           g.at(g.reads(n.id).at(0)).directives.group == n.directives.group;
+}
+
+void push(Graph &g, Node &n) {
+    using namespace Halide::Internal;
+    auto &c = std::get<Communication>(n.op);
+    c.pushes = true;
+    if (!c.outside.defined()) return;
+    // Who gets nothing gets its fill from the rank that would be its source if ranks were a ring.
+    c.from.cyclic = true;
+    const std::string rank = rank_value().as<Variable>()->name;
+    const Expr receiver = (rank_value() - c.from.value) % ranks_value();
+    for (size_t k = 0, count = g.scalars.size(); k < count; k++) {
+        const Expr here = plan_scalar(g.scalars[k].type(), int(k)), there = graph_substitute(rank, receiver, g.scalars[k]);
+        if (there.same_as(g.scalars[k])) continue;
+        const Expr other = plan_scalar(here.type(), int(g.scalars.size()));
+        const Expr value = graph_substitute(here.as<Variable>()->name, other, n.value);
+        if (value.same_as(n.value)) continue;
+        n.value = value;
+        g.scalars.push_back(there);
+    }
+}
+
 // ---- stages
 
 // A stage that nothing joins.
@@ -129,7 +157,8 @@ public:
 
 }  // namespace
 
-Graph settle_addends(Graph g) {
+Graph settle_transfers(Graph g) {
+    for (NodeId id : nodes_where(g, [&](const Node &n) { return can_push(g, n); })) push(g, g.at(id));
     for (NodeId id : nodes_where(g, [](const Node &n) { return n.reduces_over_ranks(); })) {
         NodeId loaded;
         for (;;) {

@@ -9,7 +9,9 @@ namespace stretto {
 // is narrower before it is computed, as under a widening cast, travels so; anything else is stored first.
 //   h = cast<float>(g); s = all_reduce(h)      ->   s = all_reduce(cast<float>(g(i)))
 //   s = all_reduce(a(i) + b(i))                ->   s.addend(i) = a(i) + b(i); s = all_reduce(s.addend)
-Graph settle_addends(Graph);
+// A shift in one Group with its operand is the end of that sweep: each rank stores to the one that the element goes to, what is
+// computed without an index (a fill, whether it is needed) as on that rank.
+Graph settle_transfers(Graph);
 
 // A stage is one loop, a contraction or the fold of block results. Elementwise nodes of one loop share a stage where no
 // communication lies between them, and so do the nodes of a Group; block results are summed up in a sweep over the elements
@@ -18,7 +20,7 @@ struct Partition {
     std::vector<NodeIds> stages;  // in the order of computation, and so are the nodes of each
     std::map<NodeId, int> stage_of;
 };
-// Of a graph whose addends are settled and whose Groups are legal.
+// Of a graph that is settled and whose Groups are legal.
 Partition partition(const Graph &);
 
 }  // namespace stretto

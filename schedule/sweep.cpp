@@ -59,6 +59,12 @@ class Check {
         });
     }
 
+    // A shift of what the set computes: a store to another rank at the end of the sweep.
+    bool is_pushed(const Node &n) const {
+        auto *c = n.as<Communication>();
+        return c && c->from.kind == From::Shift && has(links.reads[size_t(n.id)].at(0));
+    }
+
     int loop_of(const Node &n) const { return is_addend(n) ? -1 : facts.loop[size_t(n.id)]; }
 
     std::string loop_text(const Node &n) const {
@@ -95,11 +101,11 @@ class Check {
         for (NodeId r : links.reads[size_t(n.id)]) {
             if (!has(r)) continue;
             const Node &x = g.at(r);
-            if (x.stores_to_ranks() && !exchanges_blocks(g, x))
-                return reads_text(n, r) + ", the result of " + x.name +
-                       " in the same set: an all-gather is a store at the end of a sweep, and other ranks' slices are "
-                       "complete only after it.";
-            if (n.loads_from_ranks() && !x.layout.is_replicated() && !is_addend(x))
+            if ((x.stores_to_ranks() || is_pushed(x)) && !exchanges_blocks(g, x))
+                return reads_text(n, r) + ", the result of " + x.name + " in the same set: " + kind_text(x) +
+                       " is a store at the end of a sweep, and other ranks' " +
+                       (x.stores_to_ranks() ? "slices" : "values") + " are complete only after it.";
+            if (n.loads_from_ranks() && !is_pushed(n) && !x.layout.is_replicated() && !is_addend(x))
                 return n.name + " loads " + read_text(n, r) + " of other ranks, and " + x.name +
                        " is in the same set: it has to be complete on all ranks before the sweep.";
             // Another loop has a message of its own.
@@ -115,7 +121,7 @@ class Check {
     }
 
     std::string loads_too_early(const Node &n) const {
-        if (!n.loads_from_ranks()) return "";
+        if (!n.loads_from_ranks() || is_pushed(n)) return "";
         const NodeSet needed = dependencies(g, {n.id});
         for (NodeId id : set) {
             const Node &x = g.at(id);
@@ -266,7 +272,7 @@ std::vector<Group> groups_of(const Graph &g) {
         if (n.directives.group >= 0) sets[n.directives.group].insert(n.id);
     if (sets.empty()) return {};
     std::map<int, int> sweeps;
-    const Graph settled = settle_addends(g);
+    const Graph settled = settle_transfers(g);
     for (auto &stage : partition(settled).stages)
         if (std::any_of(stage.begin(), stage.end(), [&](NodeId id) { return !is_small(settled, settled.at(id)); }))
             sweeps[settled.at(stage[0]).directives.group]++;

@@ -33,7 +33,7 @@ class Asked {
     }
 
 public:
-    explicit Asked(const Graph &g) : settled(settle_addends(g)), p(partition(settled)), links(g) {
+    explicit Asked(const Graph &g) : settled(settle_transfers(g)), p(partition(settled)), links(g) {
         for (auto &n : g.nodes)
             if (n.directives.vectorize)
                 for (int s : stages_of(n.id)) lanes[s][n.id] = n.directives.vectorize;

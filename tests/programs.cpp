@@ -225,6 +225,35 @@ ScheduledProgram extremes() {
     return s;
 }
 
+// Values that go to other ranks at the end of the sweep that computes them, one of them to where this rank reads.
+ScheduledProgram passed_on() {
+    Size n{"n"};
+    Var i{"i"};
+    Input<Tensor> g{"g", f32, {n}, partial(Sum)}, b{"b", f16, {n}, local};
+    Output<Tensor> all{"all", f32, {n}, local};
+    InOut<Tensor> m{"m", f32, {n}, local};
+    Tensor gsum{"gsum"}, h{"h"}, around{"around"}, kept{"kept"}, filled{"filled"}, half{"half"}, halves{"halves"}, m1{"m1"},
+        next{"next"};
+    Input<float> c{"c"};
+    gsum = all_reduce(g);
+    h(i) = gsum(i) + cast<float>(b(i)) * c;
+    around = shift(h, -1), kept = shift(h, 2, keep), filled = shift(h, 1, fill(c * cast<float>(rank() + 2)));
+    half(i) = b(i) * cast(f16, c) + b(0);
+    halves = shift(half, -3, fill(c + 1.0f));
+    all(i) = around(i) + 2.0f * kept(i) - filled(i) * cast<float>(halves(i));
+    m1(i) = m(i) * 0.5f + around(i);
+    next = shift(m1, 1, keep);
+    update(m, next);
+    ScheduledProgram s(Program{"passed_on", {g, b, c, m, all}});
+    s.add("ends", [&](Schedule &x) {
+        x.fuse({gsum, h, around, kept, filled});
+        x.fuse({half, halves});
+    });
+    s.add("in_place", [&](Schedule &x) { x.fuse({m1, next}); });
+    s.add("fused", [&](Schedule &x) { x.fuse_all(); });
+    return s;
+}
+
 // Slices on another dimension than the first, wider accumulators, a product over ranks.
 ScheduledProgram slices() {
     Size B{"B"}, H{"H"};
@@ -281,6 +310,7 @@ const std::vector<std::pair<std::string, std::function<ScheduledProgram()>>> &al
         {"exchange", exchange},
         {"neighbour", neighbour},
         {"extremes", extremes},
+        {"passed_on", passed_on},
         {"slices", slices},
         {"noise", noise},
     };

@@ -125,8 +125,8 @@ private:
         for (auto &a : s.accesses) {
             if (a->how == How::Read) continue;
             auto &store = add_store(a->buffer, in.rank, to.stores);
-            store.all = a->from == From::Each && in.ranks > 1;
-            to.sends_results |= store.all;
+            receivers(*a, store);
+            to.sends_results |= a->from != From::Own && in.ranks > 1;
             auto &b = *p.buffers[size_t(a->buffer)];
             for (size_t d = 0; d < b.extents.size(); d++) {
                 if (value(b.extents[d]) == extents[d]) continue;
@@ -145,11 +145,12 @@ private:
         cut(s, sums, to_peers, to);
         operands(s, to);
         for (auto &store : to.stores)
-            for (int i = 1; to_peers && store.all && i < in.ranks; i++)
-                add_store(store.buffer, (in.rank + i) % in.ranks, to.peer_stores);
-        const auto near_peers = std::count(in.near.begin(), in.near.end(), true) - 1;
+            for (int i = 1, q = in.rank; to_peers && i < in.ranks; i++)
+                if (q = (q + 1) % in.ranks; store.to[size_t(q)]) add_store(store.buffer, q, to.peer_stores);
         for (auto &store : to.stores)
-            if (store.all) to.bytes_stored += uint64_t(elements * in.buffers[size_t(store.buffer)].own.element * near_peers);
+            for (int q = 0; q < in.ranks; q++)
+                if (store.to[size_t(q)] && q != in.rank && in.near[size_t(q)])
+                    to.bytes_stored += uint64_t(elements * in.buffers[size_t(store.buffer)].own.element);
         if (direct) {
             kernel(s, to_peers ? *direct->to_peers : *direct->kernel, to, to.main, -1);
             return;
@@ -191,6 +192,20 @@ private:
         }
     }
 
+    // Sets who gets what the access stores, and to whom of them the kernel stores it: this rank, else one that it reaches.
+    void receivers(const StageAccessT &a, StoreInstance &store) {
+        for (int q = 0; q < in.ranks; q++) {
+            const int there = source_of(a, q, in.ranks), here = source_of(a, in.rank, in.ranks);
+            store.to.push_back(there == in.rank || there < 0);
+            store.from.push_back(here == q || here < 0);
+        }
+        for (int i = 0; i < in.ranks; i++) {
+            store.rank = (in.rank + i) % in.ranks;
+            if (store.to[size_t(store.rank)] && in.near[size_t(store.rank)]) return;
+        }
+        store.rank = -1;
+    }
+
     StoreInstance &add_store(int buffer, int rank, std::deque<StoreInstance> &list) {
         auto &store = list.emplace_back();
         store.buffer = buffer;
@@ -201,7 +216,8 @@ private:
     }
 
     void cut(const StageT &s, bool sums, bool to_peers, StageInstance &to) {
-        constexpr int64_t everything = INT64_MAX / 2;
+        // Kernels round an extent up to whole vectors, in 32 bits.
+        constexpr int64_t everything = int64_t(1) << 30;
         int64_t most = everything;
         bool loads = false;
         for (auto &a : s.accesses) loads |= a->how == How::Read && a->from == From::Each;

@@ -36,11 +36,12 @@ struct SumInstance {
     std::vector<KernelCall> calls;
 };
 
-// A store to a buffer of one rank, this one or a peer.
+// A store to a buffer. The kernel stores to that of one rank, from where it is copied to other ranks that get it.
 struct StoreInstance {
     View view;
-    int buffer = 0, rank = 0;
-    bool all = false;  // every rank gets it
+    int buffer = 0, rank = 0;    // -1: to scratch, where no rank that gets it is reached by address
+    uint64_t offset = 0;         // in the arena, of that
+    std::vector<bool> to, from;  // by rank: who gets it from here, and who stores to this rank's buffer so
 };
 
 // What ranks that exchange messages send before a stage can load it. Chunked: of each chunk the receiver computes, that
@@ -73,7 +74,7 @@ struct StageInstance {
     std::vector<Transfer> transfers;      // on messages
     std::vector<StageInstance *> riders;  // block sums that follow it chunk by chunk
     int32_t first = 0;                    // of one that rides: is it the block's first chunk?
-    bool sends_results = false;           // some store goes to all, and there are others
+    bool sends_results = false;           // some store goes to other ranks, and there are any
     bool streamed = false;
     uint64_t bytes_loaded = 0, bytes_stored = 0;  // from and to peers' memory
 

@@ -143,6 +143,8 @@ void place_scratch(const PlanT &p, Instance &in) {
         auto &stage = in.stages[size_t(i)];
         for (auto &sum : stage.sums)
             own.need(uint64_t(stage.chunks[size_t(in.rank)].largest() * sum.element), i, i, &sum.offset);
+        for (auto &store : stage.stores)
+            if (store.rank < 0) own.need(in.buffers[size_t(store.buffer)].own.bytes(), i, i, &store.offset);
         for (auto &t : stage.transfers)
             for (int q = 0; q < in.ranks && !t.chunked; q++)
                 if (!in.near[size_t(q)] && t.from(q, in.rank))

@@ -75,7 +75,7 @@ int compute(Execution &x, StageInstance &stage, const Box &region) {
     }
     for (auto *stores : {&stage.stores, &stage.peer_stores})
         for (auto &store : *stores)
-            store.view.crop(in.buffers[size_t(store.buffer)].own, region, in.base(store.rank, store.buffer));
+            store.view.crop(in.buffers[size_t(store.buffer)].own, region, stored_at(x, store));
     if (int status = call(x, stage, stage.main)) return status;
     for (auto *rider : stage.riders) {
         // The last block that begins at the chunk's first row or before.

@@ -28,14 +28,20 @@ struct Execution {
 int run_on_windows(Execution &x, StageInstance &stage);
 
 // Where some peers are reached by messages: every addend goes to the rank that computes its region, which sums in rank order;
-// what is stored to all goes out again, chunk by chunk. Bytes are counted in stats.bytes_sent.
+// what is stored to other ranks goes out again, chunk by chunk. Bytes are counted in stats.bytes_sent.
 int run_on_messages(Execution &x, StageInstance &stage);
 
-// What is stored to all goes from this rank's buffer to the peers that are reached by address, unless the kernel does that.
+// What is stored to other ranks goes from where the kernel left it to those that are reached by address, unless the kernel does
+// that.
 void copy_to_near(Execution &x, StageInstance &stage, const Box &region);
 
 // What the first stage sends goes with the enter, where that is little and ranks exchange messages. To be called before it.
 void carry_on_messages(Execution &x);
+
+// Where the kernel stores it: this rank's buffer, that of a peer, or scratch.
+inline uint8_t *stored_at(Execution &x, const StoreInstance &store) {
+    return store.rank < 0 ? x.arena + store.offset : x.instance.base(store.rank, store.buffer);
+}
 
 // The kernels of one chunk: peer sums rank by rank where there are any, the stage's own, then those that ride in it.
 int compute(Execution &x, StageInstance &stage, const Box &region);

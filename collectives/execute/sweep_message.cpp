@@ -153,11 +153,13 @@ private:
         return STRETTO_OK;
     }
 
-    void send_results(Flight &flight, const uint8_t *base, const Geometry &own, const Box &region) {
+    void send_results(Flight &flight, const StoreInstance &store, const Geometry &own, const Box &region) {
+        const uint8_t *base = stored_at(x_, store);
         const uint64_t bytes = uint64_t(region.elements()) * uint64_t(own.element);
         const bool copies = bytes > fetched_message_bytes && bytes <= copied_message_bytes;
         const uint8_t *copied = copies ? flight.copy(base, own, region) : nullptr;
         for_peers([&](int q) {
+            if (!store.to[size_t(q)]) return;
             if (copied) flight.send(q, result_tag, copied, bytes);
             else flight.send(q, result_tag, base, own, region);
         });
@@ -167,12 +169,11 @@ private:
     void post_results(int64_t c, Flight &flight) {
         flight.clear();
         for (auto &store : stage_.stores) {
-            if (!store.all) continue;
             const Geometry &own = in_.buffers[size_t(store.buffer)].own;
             uint8_t *base = in_.base(in_.rank, store.buffer);
-            if (c < stage_.count(in_.rank)) send_results(flight, base, own, stage_.piece(in_.rank, c));
+            if (c < stage_.count(in_.rank)) send_results(flight, store, own, stage_.piece(in_.rank, c));
             for_peers([&](int q) {
-                if (c < stage_.count(q)) flight.receive(q, result_tag, base, own, stage_.piece(q, c));
+                if (store.from[size_t(q)] && c < stage_.count(q)) flight.receive(q, result_tag, base, own, stage_.piece(q, c));
             });
         }
     }

@@ -2,18 +2,18 @@
 #include "collectives/execute/sweep.h"
 
 namespace stretto::runtime {
-// Own first: the kernel has stored the chunk; now it is copied to the peers, the next rank's first to spread the traffic.
+// Own first, if it is one: the kernel has stored the chunk; now it is copied to the peers, the next rank's first to spread the traffic.
 void copy_to_near(Execution &x, StageInstance &stage, const Box &region) {
     Instance &in = x.instance;
     if (!stage.peer_stores.empty()) return;  // the kernel has done it
     Caching caching = stage.streamed ? Caching::Streamed : Caching::Plain;
     for (auto &store : stage.stores) {
-        if (!store.all) continue;
         const Geometry &g = in.buffers[size_t(store.buffer)].own;
-        const uint8_t *own = in.base(in.rank, store.buffer);
+        const uint8_t *from = stored_at(x, store);
         for (int i = 1, q = in.rank; i < in.ranks; i++) {
             if (++q == in.ranks) q = 0;
-            if (in.near[size_t(q)]) copy_box(in.base(q, store.buffer), g, own, g, region, caching);
+            if (store.to[size_t(q)] && q != store.rank && in.near[size_t(q)])
+                copy_box(in.base(q, store.buffer), g, from, g, region, caching);
         }
     }
 }

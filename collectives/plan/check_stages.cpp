@@ -88,9 +88,9 @@ private:
         const char *label = b.name.c_str();
         if (b.argument >= 0 && p.arguments[size_t(b.argument)]->access == Access::Input)
             fail("store", here, "writes the input %s", label);
-        if (a.from == From::Rank || a.from == From::Shift) fail("store", here, "writes to one rank's %s", label);
-        if (a.how == How::Update && s.kind != StageKind::Sweep)
-            fail("store", here, "updates buffer %s in place, which only a sweep can do", label);
+        if (a.from == From::Rank) fail("store", here, "writes to one rank's %s", label);
+        if (a.how == How::Update && (s.kind != StageKind::Sweep || a.from == From::Shift))
+            fail("store", here, "updates buffer %s in place, which only a sweep can do, on its own rank", label);
         if (int(b.extents.size()) != s.outputs)
             fail("store", here, "has %d dimensions, buffer %s has %zu", s.outputs, label, b.extents.size());
         bool divided = false, any = false;
@@ -103,6 +103,8 @@ private:
             fail("store", here, "runs over more of buffer %s than this rank's slice", label);
         if (a.from == From::Each && b.sliced >= 0)
             fail("store", here, "goes to every rank, but buffer %s is sliced", label);
+        if (a.from == From::Shift && (b.sliced >= 0 || divided))
+            fail("store", here, "goes to one rank's %s, and a rank has only its slice", label);
         if (a.from == From::Each && !divided)
             fail("store", here, "writes all of buffer %s on every rank: no loop is a slice", label);
         if (a.from == From::Own && any)

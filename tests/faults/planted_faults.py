@@ -21,6 +21,15 @@ VALUES = ["tests/cases/test_cases_values"]
 
 # name, file, text, replacement, target to build, command that must fail
 FAULTS = [
+    ("all_of_2_to_the_31_in_one_call", "collectives/execute/instance.cpp", "everything = int64_t(1) << 30",
+     "everything = INT64_MAX / 2", "test_cases_values", VALUES),
+    ("fill_of_the_sender", "schedule/partition.cpp", "(rank_value() - c.from.value) % ranks_value()", "rank_value() + 0",
+     "test_lower_shift_ends", ["tests/lower/test_lower_shift_ends"]),
+    ("stored_to_the_wrong_side", "collectives/execute/instance.cpp", "store.to.push_back(there == in.rank || there < 0);",
+     "store.to.push_back(here == q || here < 0);", "test_lower_shift_ends", ["tests/lower/test_lower_shift_ends"]),
+    ("updated_where_a_peer_stores", "lower/storage.cpp", "write->from != From::Shift &&", "", "test_lower_verify", VERIFY),
+    ("shift_of_a_slice_stored", "collectives/plan/check_stages.cpp", "if (a.from == From::Shift && (b.sliced >= 0 || divided))",
+     "if (false)", "test_plan_validate", ["tests/plan/test_plan_validate"]),
     ("add_order", "lower/kernel_body.cpp", "    Expr sum = expression(b.value, here, 0);\n    for (int k = 1; k < addends.ranks; k++)",
      "    Expr sum = expression(b.value, here, addends.ranks - 1);\n    for (int k = addends.ranks - 1; k-- > 0;)",
      "adam_generator", CHECK),

@@ -111,6 +111,21 @@ TEST_CASE("mutated lowerings are caught") {
         std::swap(bindings[1], bindings[2]);
         caught(l, "order");
     }
+    SUBCASE("what is passed on goes to another rank, or to none") {
+        for (int change = 0; change < 3; change++) {
+            Lowering l = lowering("passed_on", "ends");
+            StageAccess &a = store_of(l, "kept");
+            if (change == 0) a.rank = 2;
+            if (change == 1) a.cyclic = true;
+            if (change == 2) a.from = plan::From::Own;
+            caught(l, "owner");
+        }
+    }
+    SUBCASE("nobody waits for what is passed on") {
+        Lowering l = lowering("passed_on", "ends");
+        drop_syncs(l, false);
+        caught(l, "barrier");
+    }
     SUBCASE("a value that another stage reads is not stored") {
         Lowering l = lowering("sgd", "default");
         auto &arm = first<Choice>(l)->one_shot;

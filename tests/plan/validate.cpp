@@ -182,8 +182,12 @@ TEST_CASE("access") {
               access(p, 0).from = From::Shift;
               access(p, 0).rank = -(1 << 21);
           }) == "access: stages[0].accesses[0].rank is -2097152, not a rank");
+    CHECK(momentum_with([](PlanT &p) {
+              access(p, 2).from = From::Shift;
+              access(p, 2).how = How::Write;
+          }) == "store: stages[0].accesses[2] goes to one rank's m, and a rank has only its slice");
     CHECK(momentum_with([](PlanT &p) { access(p, 2).from = From::Shift; }) ==
-          "store: stages[0].accesses[2] writes to one rank's m");
+          "store: stages[0].accesses[2] updates buffer m in place, which only a sweep can do, on its own rank");
     CHECK(momentum_with([](PlanT &p) { access(p, 0).buffer = 2; }) ==
           "access: stages[0].accesses reads and writes buffer m, and not in one Update");
 }
@@ -267,7 +271,7 @@ TEST_CASE("store") {
               access(p, 1).reach = {};
           }) == "store: stages[0].accesses[1] has 1 dimensions, buffer total has 0");
     CHECK(blocks_with(true, [](PlanT &p) { access(p, 1).how = How::Update; }) ==
-          "store: stages[0].accesses[1] updates buffer total.blocks in place, which only a sweep can do");
+          "store: stages[0].accesses[1] updates buffer total.blocks in place, which only a sweep can do, on its own rank");
     CHECK(all_reduce_with(Carried::TwoPhases, [](PlanT &p) { access(p, 1).from = From::Own; }) ==
           "store: stages[0].accesses[1] of a slice that the runtime chooses goes to the own buffer out only");
 }

@@ -52,7 +52,7 @@ TEST_CASE("300 all-reduced tensors") {
     std::optional<Program> p;
     seconds("program", [&] { p.emplace(clipped(300)); });
     Schedule s(*p);
-    seconds("stages", [&] { CHECK(partition(settle_addends(s.graph())).stages.size() > 300); });
+    seconds("stages", [&] { CHECK(partition(settle_transfers(s.graph())).stages.size() > 300); });
     seconds("fuse_all", [&] { s.fuse_all(); });
     std::string text;
     seconds("text", [&] { text = s.text(); });

@@ -9,7 +9,7 @@ using namespace stretto::test;
 
 // The names of the nodes of each stage, a stage a line.
 static std::string stages(const Schedule &s) {
-    const Graph g = settle_addends(s.graph());
+    const Graph g = settle_transfers(s.graph());
     std::string text;
     for (auto &stage : partition(g).stages) text += names_of(g, stage) + "\n";
     return text;
