@@ -15,6 +15,11 @@ bool Node::is_all_reduce() const {
     return reduces_over_ranks() && !as<Communication>()->to_dim;
 }
 
+bool Node::is_shift() const {
+    auto *c = as<Communication>();
+    return c && c->from.kind == From::Shift;
+}
+
 bool Node::loads_from_ranks() const {
     auto *c = as<Communication>();
     return c && !c->pushes && (c->from.kind == From::Each || c->from.kind == From::Rank || c->from.kind == From::Shift);

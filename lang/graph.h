@@ -143,6 +143,7 @@ struct Node {
     // Loads every rank's addend, one rank's value; stores to every rank.
     bool reduces_over_ranks() const;
     bool is_all_reduce() const;  // of which every rank gets all
+    bool is_shift() const;
     bool loads_from_ranks() const;
     bool stores_to_ranks() const;
     // Of Reduction, Blocks, Fold, and Communication with a reduction.

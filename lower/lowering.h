@@ -23,9 +23,8 @@ struct Loop {
     bool operator==(const Loop &o) const { return extent == o.extent && range == o.range; }
 };
 
-// What a stage does with one buffer. Each: a read of every rank's, a write to every rank's. Shift: a write to those ranks that would
-// read this one's. reach: for each dimension the loop
-// at whose index the element lies, or any_element.
+// What a stage does with one buffer. Each: a read of every rank's, a write to every rank's. Shift: a write to those ranks that
+// would read this one's. reach: for each dimension the loop at whose index the element lies, or any_element.
 constexpr int any_element = -1;
 struct StageAccess {
     NodeId read = -1, written = -1;  // the values: one of them, or both where an element is updated in place

@@ -33,9 +33,8 @@ bool travels_narrow(const Graph &g, const Node &n, const Node &p) {
 // ---- shifts
 
 bool can_push(const Graph &g, const Node &n) {
-    auto *c = n.as<Communication>();
-    return c && c->from.kind == From::Shift && n.directives.group >= 0 &&
-           g.at(g.reads(n.id).at(0)).directives.group == n.directives.group;
+    const int group = n.directives.group;
+    return n.is_shift() && group >= 0 && g.at(g.reads(n.id).at(0)).directives.group == group;
 }
 
 void push(Graph &g, Node &n) {

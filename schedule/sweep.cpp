@@ -60,10 +60,7 @@ class Check {
     }
 
     // A shift of what the set computes: a store to another rank at the end of the sweep.
-    bool is_pushed(const Node &n) const {
-        auto *c = n.as<Communication>();
-        return c && c->from.kind == From::Shift && has(links.reads[size_t(n.id)].at(0));
-    }
+    bool is_pushed(const Node &n) const { return n.is_shift() && has(links.reads[size_t(n.id)].at(0)); }
 
     int loop_of(const Node &n) const { return is_addend(n) ? -1 : facts.loop[size_t(n.id)]; }
 

@@ -2,7 +2,8 @@
 #include "collectives/execute/sweep.h"
 
 namespace stretto::runtime {
-// Own first, if it is one: the kernel has stored the chunk; now it is copied to the peers, the next rank's first to spread the traffic.
+// Own first, if it is one: the kernel has stored the chunk; now it is copied to the peers, the next rank's first to spread the
+// traffic.
 void copy_to_near(Execution &x, StageInstance &stage, const Box &region) {
     Instance &in = x.instance;
     if (!stage.peer_stores.empty()) return;  // the kernel has done it

@@ -170,7 +170,7 @@ class Simulation {
         }
         for (auto &a : s.plan->accesses)
             for (int q = 0; a->how != plan::How::Read && q < ranks_; q++)
-                if (q == rank || a->from == plan::From::Each) access(q, *a, true);
+                if (int source = runtime::source_of(*a, q, ranks_); source < 0 || source == rank) access(q, *a, true);
     }
 
     // A caller may do anything with its arguments between calls, and free the communicator after the last.

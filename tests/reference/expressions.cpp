@@ -188,7 +188,8 @@ TEST_CASE("float operators") {
         strict("a != b", [](auto &x) { return x[0] != x[1]; });
         strict("select", [](auto &x) { return Halide::select(x[0] < x[1], x[0], x[1] * 3); });
         strict("sqrt", [](auto &x) { return Halide::sqrt(x[0]); });
-        strict("abs", [](auto &x) { return Halide::abs(x[0]); });
+        // As programs have it: of vectors of f64 Halide 21 gives -0 for -0 on some processors.
+        strict("abs", [](auto &x) { return expand_functions(Halide::abs(x[0])); });
         strict("floor", [](auto &x) { return Halide::floor(x[0]); });
         strict("ceil", [](auto &x) { return Halide::ceil(x[0]); });
         strict("trunc", [](auto &x) { return Halide::trunc(x[0]); });
