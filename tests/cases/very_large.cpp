@@ -15,10 +15,11 @@ namespace {
 // Bytes of zero pages.
 struct Bytes {
     int64_t size;
-    int8_t *data;
-    explicit Bytes(int64_t size)
-        : size(size), data(static_cast<int8_t *>(mmap(nullptr, size_t(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-        REQUIRE(data != MAP_FAILED);
+    int8_t *data = nullptr;
+    explicit Bytes(int64_t size) : size(size) {
+        void *pages = mmap(nullptr, size_t(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        REQUIRE(pages != MAP_FAILED);
+        data = static_cast<int8_t *>(pages);
     }
     Bytes(const Bytes &) = delete;
     ~Bytes() { munmap(data, size_t(size)); }
