@@ -227,8 +227,6 @@ struct Philox {
     }
 };
 
-bool is_random(const Call *c) { return c->name == "stretto_random"; }
-
 // Streams that the user did not give count down from here.
 constexpr int no_stream = -1, first_default_stream = -2;
 
@@ -348,6 +346,8 @@ Expr random_placeholder(const Expr &seed, int stream, const std::vector<Expr> &i
     args.insert(args.end(), indices.begin(), indices.end());
     return Call::make(f32, "stretto_random", args, Call::PureExtern);
 }
+
+bool is_random(const Call *c) { return c->name == "stretto_random"; }
 
 bool is_random_without_stream(const Call *c) { return is_random(c) && is_const(c->args[1], no_stream); }
 

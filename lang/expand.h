@@ -26,6 +26,7 @@ Expr expand_random(const Graph &, const Expr &, const Node &n);
 
 // The placeholder: a uniform float in [0, 1). stream -1: the default, which with_stream replaces when the program is built.
 Expr random_placeholder(const Expr &seed, int stream, const std::vector<Expr> &indices);
+bool is_random(const Halide::Internal::Call *);
 bool is_random_without_stream(const Halide::Internal::Call *);
 Expr with_stream(const Halide::Internal::Call *, int stream);
 // The stream that the user gave a call of random, -1 if the call is none, or has none of the user's.

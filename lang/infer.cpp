@@ -70,7 +70,8 @@ public:
         if (d < 0 || d >= dimensions)
             fail(std::string(what) + " on dimension " + std::to_string(d) + ", but the operand has " +
                      std::to_string(dimensions) + ".",
-                 dimensions ? "a dimension from 0 to " + std::to_string(dimensions - 1) : "");
+                 dimensions ? "a dimension from 0 to " + std::to_string(dimensions - 1)
+                            : "all_reduce, which needs no dimension");
     }
     void check_kind(const Operand &o, Kind needed, const std::string &who_needs, const std::string &legal) const {
         if (!o.is(needed)) fail(text(o) + "; " + who_needs + " operand.", legal);

@@ -366,10 +366,11 @@ public:
         check_expression(r.condition, what, g.program);
         if (!r.condition.type().is_bool())
             fail(what + ": the condition is a " + type_name(r.condition.type()), "a comparison, as in beta < 1");
-        bool reads = has_index(r.condition);
-        for_each_call(r.condition, [&](const Call *c) { reads |= bool(referenced(Expr(c))); });
+        bool reads = has_index(r.condition), draws = false;
+        for_each_call(r.condition, [&](const Call *c) { reads |= bool(referenced(Expr(c))), draws |= is_random(c); });
         const std::string legal = "conditions on scalar arguments, sizes and ranks()";
         if (reads) fail(what + " reads a tensor or an index; it is checked before any of them is computed", legal);
+        if (draws) fail(what + " uses random(...), a number of each element", legal);
         if (uses_rank(r.condition)) fail(what + " uses rank(): ranks would disagree on whether the call fails", legal);
         check_symbols(r.condition, [&] { return what; });
         g.requirements.push_back({widen_float16(r.condition), r.text});
@@ -381,11 +382,9 @@ public:
 Program::Program(const std::string &name, const std::vector<ArgumentRef> &arguments,
                  const std::vector<Requirement> &requirements) {
     g.program = name;
-    try {
-        Builder builder(g, arguments);
-        builder.build(requirements);
-        named = builder.named();
-    } catch (const Halide::Error &e) { throw Error("In program " + name + ": " + e.what()); }
+    Builder builder(g, arguments);
+    builder.build(requirements);
+    named = builder.named();
 }
 
 void Program::require(const Expr &condition, const std::string &text) {

@@ -59,6 +59,10 @@ Names default_indices(int dimensions) {
     return names;
 }
 
+void check_value(const Expr &e, const std::string &what) {
+    if (!e.defined()) throw Error(what + " is an Expr without a value.\nLegal: an Expr of indices, tensors and scalars");
+}
+
 [[noreturn]] void not_defined_yet(const std::string &name) {
     throw Error(name + " is used before it is defined.\nLegal: define it first, " + name +
                 "(i, ...) = ... or " + name + " = all_reduce(...)");
@@ -187,7 +191,8 @@ Comm slice_of(const Tensor &t, int dim) {
     if (dim < 0 || dim >= n)
         throw Error("slice_of(" + t.name() + ", " + std::to_string(dim) + "): " + t.name() + " has " +
                     counted(size_t(n), "dimension") + "." +
-                    (n ? "\nLegal: a dimension from 0 to " + std::to_string(n - 1) : ""));
+                    "\nLegal: " +
+                    (n ? "a dimension from 0 to " + std::to_string(n - 1) : t.name() + " itself, which has no slices"));
     return {"slice_of", Map{dim}, t, element_type(t)};
 }
 
@@ -306,6 +311,7 @@ IndexReduction norm2(const std::vector<Var> &k, const Expr &e) { return {Sum, k,
 Expr erf(Expr &x) { return erf(Expr(x)); }
 
 Expr erf(Expr &&x) {
+    check_value(x, "the operand of erf");
     Type t = x.type().is_float() ? x.type() : f32;
     const char *suffix = t == f16 ? "f16" : t == bf16 ? "bf16"
                                         : t == f64    ? "f64"
@@ -324,6 +330,7 @@ Expr random(const Expr &seed, int stream, const std::vector<Var> &indices) {
 
 namespace {
 Expr drop(const Expr &e, const Expr &rate, const Expr &uniform) {
+    check_value(e, "the operand of dropout");
     Expr r = Halide::cast<float>(rate), scale = Halide::cast(e.type(), 1.0f / (1.0f - r));
     return select(uniform < r, make_zero(e.type()), e * scale);
 }

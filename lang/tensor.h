@@ -52,6 +52,12 @@ using Halide::operator!=;
 using Halide::operator&&;
 using Halide::operator||;
 using Halide::operator!;
+using Halide::operator&;
+using Halide::operator|;
+using Halide::operator^;
+using Halide::operator~;
+using Halide::operator<<;
+using Halide::operator>>;
 // The error function. References to what is not const, so that of an Expr it is preferred over Halide::erf.
 Expr erf(Expr &&x);
 Expr erf(Expr &x);
@@ -206,6 +212,11 @@ public:
     void operator=(const TensorRef &value) const {
         *this = Expr(value);
     }
+    // A literal takes the type that the tensor is declared with.
+    template <class T, IfDouble<T> = 0>
+    void operator=(T value) const {
+        *this = d->declared ? literal(value, Halide::Internal::make_zero(d->declared_type.get())) : Expr(value);
+    }
 };
 
 // A handle: copies refer to the same tensor.
@@ -265,6 +276,8 @@ struct Edge {
 };
 inline const Edge cyclic{Edge::Cyclic, {}}, keep{Edge::Keep, {}};
 Edge fill(const Expr &value);
+template <class T, IfDouble<T> = 0>
+Edge fill(T value) { return fill(Expr(value)); }
 Comm shift(const Tensor &, int k, const Edge & = cyclic);
 // Each rank's slice of a replicated tensor; no communication.
 Comm slice_of(const Tensor &, int dim);
@@ -343,5 +356,11 @@ Expr random(const Expr &seed, int stream, const std::vector<Var> &indices = {});
 // 0 with probability rate, else e / (1 - rate).
 Expr dropout(const Expr &e, const Expr &rate, const Expr &seed);
 Expr dropout(const Expr &e, const Expr &rate, const Expr &seed, int stream, const std::vector<Var> &indices = {});
+template <class T, IfDouble<T> = 0>
+Expr dropout(const Expr &e, T rate, const Expr &seed) { return dropout(e, Expr(float(rate)), seed); }
+template <class T, IfDouble<T> = 0>
+Expr dropout(const Expr &e, T rate, const Expr &seed, int stream, const std::vector<Var> &indices = {}) {
+    return dropout(e, Expr(float(rate)), seed, stream, indices);
+}
 
 }  // namespace stretto

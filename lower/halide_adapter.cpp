@@ -17,15 +17,6 @@ using Halide::Target;
 
 namespace {
 
-class Reporter : public Halide::CompileTimeErrorReporter {
-public:
-    void warning(const char *) override {  // bf16 warns once a function; nothing prints unasked
-    }
-    void error(const char *text) override {
-        throw Error(std::string("Halide: ") + text);
-    }
-};
-
 void (*kernel_error_handler)(const char *text) = nullptr;
 
 void on_kernel_error(Halide::JITUserContext *, const char *text) {
@@ -51,8 +42,6 @@ LoweredArgument function_scalar(const std::string &name, const Type &t) {
 void prepare_halide() {
     static std::once_flag once;
     std::call_once(once, [] {
-        static Reporter reporter;
-        Halide::set_custom_compile_time_error_reporter(&reporter);
         Halide::JITHandlers handlers{};
         handlers.custom_error = on_kernel_error;
         JITSharedRuntime::set_default_handlers(handlers);

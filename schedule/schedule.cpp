@@ -64,6 +64,29 @@ std::string shown(const std::vector<Tensor> &set) {
 std::string shown(int n) { return std::to_string(n); }
 std::string shown(Algorithm a) { return to_string(a); }
 
+// Refuses a verb as data that names what there is not.
+class Known {
+    const Graph &g;
+
+public:
+    explicit Known(const Graph &g) : g(g) {}
+    void tensor(const char *what, NodeId id) {
+        if (!g.has(id))
+            refuse("  " + std::string(what) + ": " + g.program + " has no node " + std::to_string(id) + " now.\n" +
+                   legal_names("", node_names(g)));
+    }
+    void tensors(const char *what, const NodeIds &ids) {
+        for (NodeId id : ids) tensor(what, id);
+    }
+    void argument(const char *what, ArgumentId a) {
+        if (a < 0 || size_t(a) >= g.arguments.size())
+            refuse("  " + std::string(what) + ": " + g.program + " has no argument " + std::to_string(a) + ".\nLegal: 0 to " +
+                   std::to_string(int(g.arguments.size()) - 1));
+    }
+    void number(const char *, int, bool = false) {}
+    void algorithm(const char *, Algorithm) {}
+};
+
 }  // namespace
 
 Schedule::Schedule(const Program &p) : now(p.graph()), tensors(p.tensors()) {}
@@ -159,6 +182,11 @@ void Schedule::perform(const Fields &...fields) {
 }
 
 void Schedule::add(const Verb &verb, const std::string &where) {
+    auto known = [&] {
+        Known known(now);
+        std::visit([&](auto &v) { v.fields(v, known); }, verb);
+    };
+    attempt(name_of(verb) + "(...)", known, where);
     auto as_it_is = [&] { return verb; };
     perform(text_of(now, verb), as_it_is, where);
 }

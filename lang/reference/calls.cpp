@@ -112,7 +112,9 @@ Code integer_intrinsic(const Call *c, const std::vector<Code> &args) {
     if (c->is_intrinsic(Call::bitwise_and)) return op([](T a, T b) { return T(a & b); });
     if (c->is_intrinsic(Call::bitwise_or)) return op([](T a, T b) { return T(a | b); });
     if (c->is_intrinsic(Call::bitwise_xor)) return op([](T a, T b) { return T(a ^ b); });
-    if constexpr (!std::is_same_v<T, bool>) {
+    if constexpr (std::is_same_v<T, bool>) {
+        if (c->is_intrinsic(Call::bitwise_not)) return unary<T>(args[0], [](T a) { return !a; });
+    } else {
         if (c->is_intrinsic(Call::bitwise_not)) return unary<T>(args[0], [](T a) { return T(~a); });
         if (c->is_intrinsic(Call::shift_left) || c->is_intrinsic(Call::shift_right)) {
             int64_t sign = c->is_intrinsic(Call::shift_left) ? 1 : -1;

@@ -135,7 +135,7 @@ int run_command_line(const std::vector<std::string> &arguments, std::ostream &ou
             else o.parameters.push_back({name, value});
         }
         return perform(o, out);
-    } catch (const Halide::Error &e) { err << e.what() << "\n"; } catch (const std::exception &e) {
+    } catch (const std::exception &e) {
         err << e.what() << "\n";
     }
     return 1;

@@ -218,7 +218,7 @@ public:
         : draw(seed), options(options), counts(counts) {
     }
 
-    Program operator()(const std::string &name);
+    std::vector<ArgumentRef> operator()();
 };
 
 }  // namespace stretto

@@ -118,11 +118,11 @@ void ProgramGenerator::finish() {
     }
 }
 
-Program ProgramGenerator::operator()(const std::string &name) {
+std::vector<ArgumentRef> ProgramGenerator::operator()() {
     add_arguments();
     for (int k = 0; k < options.steps; k++) step();
     finish();
-    return Program(name, arguments);
+    return arguments;
 }
 
 RandomProgram random_program(uint64_t seed, const RandomProgramOptions &options) {
@@ -130,13 +130,15 @@ RandomProgram random_program(uint64_t seed, const RandomProgramOptions &options)
     for (auto &operation : operation_names()) counts[operation] = 0;
     std::string name = "random_" + std::to_string(seed);
     try {
-        Program p = ProgramGenerator(seed, options, counts)(name);
-        return {p, counts};
+        return {Program(name, ProgramGenerator(seed, options, counts)()), counts};
     } catch (const Error &e) {
         throw Error(name + " is refused: " + e.what());
-    } catch (const Halide::Error &e) {
-        throw Error(name + " is refused: " + e.what());
     }
+}
+
+std::vector<ArgumentRef> random_arguments(uint64_t seed, const RandomProgramOptions &options) {
+    OperationCounts counts;
+    return ProgramGenerator(seed, options, counts)();
 }
 
 std::map<std::string, int64_t> random_sizes(const Graph &g, int ranks, uint64_t seed) {

@@ -26,6 +26,9 @@ const std::vector<std::string> &operation_names();
 // is a mistake, of the generator or of the language, and throws an Error with the seed.
 RandomProgram random_program(uint64_t seed, const RandomProgramOptions & = {});
 
+// The same before it is built: its arguments, with what defines them.
+std::vector<ArgumentRef> random_arguments(uint64_t seed, const RandomProgramOptions & = {});
+
 // Sizes for it: each 0, 1, ranks - 1, ranks, ranks + 1, or some odd number.
 std::map<std::string, int64_t> random_sizes(const Graph &, int ranks, uint64_t seed);
 
