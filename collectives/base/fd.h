@@ -19,6 +19,7 @@ public:
         if (value_ >= 0) close(value_);
     }
     int get() const { return value_; }
+    int release() { return std::exchange(value_, -1); }
     bool valid() const { return value_ >= 0; }
 
 private:

@@ -110,7 +110,7 @@ extern "C" int stretto_comm_threads(int n, stretto_comm_t **comms) {
         auto state = make_state(n, settings.first_epoch);
         auto memory = std::make_shared<ThreadMemory>();
         for (; made < n; made++) {
-            auto world = std::make_shared<World>(WorldParts{made, n, state, memory, {}, {}, settings});
+            auto world = std::make_shared<World>(WorldParts{made, n, state, memory, {}, settings});
             comms[made] = new stretto_comm_t(std::make_unique<SharedTransport>(world, lines_of_all(*state, n)));
         }
     } catch (const std::bad_alloc &) {
@@ -149,8 +149,5 @@ extern "C" int stretto_comm_from_env(stretto_comm_t **comm) {
     if (int status = read_launch(&launch)) return status;
     // A process may make several communicators, all ranks in the same order: each gets a name of its own.
     static std::atomic<unsigned> made{0};
-    std::string key = launch.launcher + "\n" + launch.job + "user " + std::to_string(geteuid()) + "\nnumber " +
-                      std::to_string(made.fetch_add(1));
-    const uint64_t token[2] = {hash_bytes(key.data(), key.size(), 1), hash_bytes(key.data(), key.size(), 2)};
-    return make(launch, socket_name(token), comm);
+    return make(launch, public_name(launch, made.fetch_add(1)), comm);
 }

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "collectives/base/clock.h"
 #include "collectives/base/cores.h"
 #include "collectives/base/error.h"
+#include "collectives/base/limits.h"
 #include "collectives/comm/local_socket.h"
 #include "collectives/memory/window_memory.h"
 #include "collectives/transport/mismatch.h"
@@ -31,22 +31,21 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr uint32_t protocol = 0x53545201;  // the last byte counts versions
+using Message = MeetingMessage;
 
-struct Message {
-    uint32_t magic = protocol;
-    int32_t status = STRETTO_OK, rank = 0, ranks = 0, pid = 0, usable_cores = 1;
-    uint64_t stride = 0;
-    uint32_t first_epoch = 0;
-    cpu_set_t cores = {};
-    char text[512] = {};
-};
+constexpr double refusing = 1;  // seconds in which a rank that cannot take part tells so, at most
 
-Message refusal(int status, const std::string &text) {
+Message refusal(int rank, int status, const std::string &text) {
     Message m;
+    m.rank = rank;
     m.status = status;
     snprintf(m.text, sizeof m.text, "%s", text.c_str());
     return m;
+}
+
+// It comes without descriptors, so what was received lacks some.
+bool is_refusal(int status, const Message &m) {
+    return (status == STRETTO_OK || status == STRETTO_SYSTEM) && m.magic == meeting_protocol && m.status;
 }
 
 // One rank's contribution and what it has gathered.
@@ -62,7 +61,7 @@ public:
         : launch_(launch),
           name_(name),
           settings_(settings),
-          deadline_(seconds_now() + settings.timeout),
+          deadline_(settings.timeout),
           members_(size_t(launch.ranks)),
           memory_(std::make_shared<WindowMemory>(launch.rank, launch.ranks)) {}
     ~Gathering() {
@@ -72,8 +71,8 @@ public:
     Gathering &operator=(const Gathering &) = delete;
 
     int run(WorldParts *world) {
-        if (int status = prepare()) return explain(status);
-        if (int status = launch_.rank == 0 ? host() : visit()) return explain(status);
+        const int prepared = prepare();
+        if (int status = launch_.rank == 0 ? host(prepared) : visit(prepared)) return explain(status);
         auto state = static_cast<WorldState *>(std::exchange(control_memory_, nullptr));
         uint64_t bytes = control_bytes();
         world->rank = launch_.rank;
@@ -82,8 +81,7 @@ public:
         world->state = std::shared_ptr<WorldState>(state, [bytes](WorldState *s) { munmap(s, bytes); });
         world->memory = memory_;
         for (Member &m : members_) {
-            world->pids.push_back(m.hello.pid);
-            world->processes.push_back(std::move(m.process));
+            world->processes.push_back(std::make_unique<Process>(std::move(m.process), m.hello.pid));
         }
         return STRETTO_OK;
     }
@@ -102,10 +100,13 @@ private:
 
     int prepare() {
         Member &me = self();
+        // Said now and by every rank, not when some are missing in the middle: rank 0 needs most.
+        const std::string all = std::to_string(launch_.ranks) + " ranks";
+        if (int status = descriptors_.suffice(3 * launch_.ranks + 8, all.c_str())) return status;
         if (int status = make_memory_file("stretto-heap", &me.heap)) return status;
         me.process = Fd(int(syscall(SYS_pidfd_open, getpid(), 0)));
         if (!me.process.valid()) return set_system_error("pidfd_open, by which lost ranks are noticed (Linux 5.3)");
-        if (int status = memory_->reserve(largest_stride)) return status;
+        if (int status = memory_->reserve(largest_stride())) return status;
         me.hello.rank = launch_.rank;
         me.hello.ranks = launch_.ranks;
         me.hello.pid = getpid();
@@ -136,15 +137,46 @@ private:
 
     // ---- rank 0
 
-    int host() {
-        int status = gather();
+    int host(int prepared) {
+        const std::string text = prepared ? last_error() : "";
+        Fd listener;
+        int status = listen_at(name_, &listener);
+        if (prepared) return refuse_all(prepared, text, listener);
+        if (!status) status = gather(listener);
         if (!status) status = distribute();
-        if (!status) return STRETTO_OK;
-        Message bad = refusal(status, last_error());
+        return status ? refuse_all(status, last_error(), listener) : STRETTO_OK;
+    }
+
+    // Nobody is waited for: who reads nothing is not told.
+    static void refuse(const Fd &socket, const Message &bad) {
+        Deadline now(0);
+        send_message(socket, &bad, sizeof bad, {}, now);
+    }
+
+    // Those who have come are told, and those who are about to come: they need not wait for the deadline.
+    int refuse_all(int status, const std::string &text, const Fd &listener) {
+        const Message bad = refusal(0, status, text);
+        int missing = 0;
         for (Member &m : members_) {
-            if (m.socket.valid()) send_message(m.socket, &bad, sizeof bad, {});
+            if (m.socket.valid()) refuse(m.socket, bad);
+            missing += !m.arrived && &m != &self();
         }
-        return set_error_text(status, bad.text);
+        Deadline deadline(status == STRETTO_TIMEOUT ? 0 : std::min(refusing, settings_.timeout));
+        while (missing > 0 && listener.valid() && !deadline.passed()) {
+            if (strangers_.empty()) {
+                pollfd p{listener.get(), POLLIN, 0};
+                if (poll(&p, 1, deadline.nap_milliseconds()) > 0)
+                    strangers_.emplace_back(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+                continue;
+            }
+            // What is unread when a socket is closed takes what was sent on it along.
+            Message hello;
+            receive_message(strangers_.back(), &hello, sizeof hello, 2, nullptr, deadline);
+            refuse(strangers_.back(), bad);
+            strangers_.pop_back();
+            missing--;
+        }
+        return set_error_text(status, text);
     }
 
     int missing() {
@@ -158,13 +190,10 @@ private:
                          rank_list(ranks).c_str(), settings_.timeout);
     }
 
-    int gather() {
-        Fd listener;
-        if (int status = listen_at(name_, &listener)) return status;
-        std::vector<Fd> strangers;  // have connected, not yet said who they are
+    int gather(const Fd &listener) {
         for (int arrived = 1; arrived < launch_.ranks;) {
             std::vector<pollfd> events{{listener.get(), POLLIN, 0}};
-            for (Fd &s : strangers) events.push_back({s.get(), POLLIN, 0});
+            for (Fd &s : strangers_) events.push_back({s.get(), POLLIN, 0});
             size_t first_member = events.size();
             std::vector<int> who;
             for (int q = 1; q < launch_.ranks; q++) {
@@ -172,9 +201,9 @@ private:
                 events.push_back({members_[size_t(q)].socket.get(), POLLIN, 0});
                 who.push_back(q);
             }
-            double left = deadline_ - seconds_now();
-            if (left <= 0) return missing();
-            if (poll(events.data(), events.size(), int(std::min(left * 1000 + 1, 1e6))) < 0 && errno != EINTR) {
+            if (deadline_.passed()) return missing();
+            if (poll(events.data(), events.size(), deadline_.nap_milliseconds()) < 0) {
+                if (errno == EINTR) continue;
                 return set_system_error("poll");
             }
             for (size_t i = first_member; i < events.size(); i++) {  // it has nothing to say now: it has ended
@@ -183,15 +212,17 @@ private:
                                      who[i - first_member]);
                 }
             }
-            for (size_t i = strangers.size(); i-- > 0;) {
+            for (size_t i = strangers_.size(); i-- > 0;) {
                 if (!events[i + 1].revents) continue;
-                Fd socket = std::move(strangers[i]);
-                strangers.erase(strangers.begin() + long(i));
+                Fd socket = std::move(strangers_[i]);
+                strangers_.erase(strangers_.begin() + long(i));
                 if (int status = welcome(std::move(socket), &arrived)) return status;
             }
             if (events[0].revents) {
                 Fd socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-                if (socket.valid() && check_peer_user(socket) == STRETTO_OK) strangers.push_back(std::move(socket));
+                if (!socket.valid() && (errno == EMFILE || errno == ENFILE))
+                    return set_system_error("accepting a rank: the limit on open files (ulimit -n)");
+                if (socket.valid() && is_own_user(socket)) strangers_.push_back(std::move(socket));
             }
         }
         return STRETTO_OK;
@@ -201,9 +232,12 @@ private:
     int welcome(Fd socket, int *arrived) {
         Message hello;
         std::vector<Fd> fds;
-        if (receive_message(socket, &hello, sizeof hello, 2, &fds, deadline_) || hello.magic != protocol)
-            return STRETTO_OK;
-        int status = STRETTO_OK;
+        int status = receive_message(socket, &hello, sizeof hello, 2, &fds, deadline_);
+        if (is_refusal(status, hello)) {
+            if (hello.rank > 0 && hello.rank < launch_.ranks) members_[size_t(hello.rank)].arrived = true;
+            return set_error(hello.status, "rank %d: %s", hello.rank, hello.text);
+        }
+        if (status || hello.magic != meeting_protocol) return STRETTO_OK;
         if (hello.ranks != launch_.ranks) {
             status = set_error(STRETTO_INVALID, "rank %d was told that there are %d ranks, rank 0 that there are %d",
                                hello.rank, hello.ranks, launch_.ranks);
@@ -214,8 +248,7 @@ private:
                 hello.rank);
         }
         if (status) {
-            Message bad = refusal(status, last_error());
-            send_message(socket, &bad, sizeof bad, {});
+            refuse(socket, refusal(0, status, last_error()));
             return status;
         }
         Member &m = members_[size_t(hello.rank)];
@@ -231,7 +264,7 @@ private:
     int distribute() {
         Message plan;
         plan.ranks = launch_.ranks;
-        plan.stride = largest_stride;
+        plan.stride = self().hello.stride;
         plan.first_epoch = settings_.first_epoch;
         cpu_set_t all;
         CPU_ZERO(&all);
@@ -252,15 +285,16 @@ private:
         if (int status = map_heaps(plan.stride)) return status;
 
         // One rank after the other: the kernel limits how many descriptors may be under way.
+        Deadline deadline(settings_.timeout);
         for (int q = 1; q < launch_.ranks; q++) {
             const Fd &socket = members_[size_t(q)].socket;
-            if (int status = send_message(socket, &plan, sizeof plan, {control.get()})) return status;
-            for (Member &m : members_) {
-                if (int status = send_message(socket, &m.hello, sizeof m.hello, {m.heap.get(), m.process.get()}))
-                    return status;
+            int status = send_message(socket, &plan, sizeof plan, {control.get()}, deadline);
+            for (size_t i = 0; !status && i < members_.size(); i++) {
+                Member &m = members_[i];
+                status = send_message(socket, &m.hello, sizeof m.hello, {m.heap.get(), m.process.get()}, deadline);
             }
             Message ready;
-            int status = receive_message(socket, &ready, sizeof ready, 0, nullptr, seconds_now() + settings_.timeout);
+            if (!status) status = receive_message(socket, &ready, sizeof ready, 0, nullptr, deadline);
             if (status == STRETTO_PEER_LOST || status == STRETTO_TIMEOUT) {
                 return set_error(status, "rank %d %s while ranks were mapping each other's heaps", q,
                                  status == STRETTO_TIMEOUT ? "did not answer" : "lost: its process ended");
@@ -270,28 +304,31 @@ private:
         }
         Message go;
         for (int q = 1; q < launch_.ranks; q++) {
-            if (int status = send_message(members_[size_t(q)].socket, &go, sizeof go, {})) return status;
+            if (int status = send_message(members_[size_t(q)].socket, &go, sizeof go, {}, deadline)) return status;
         }
         return STRETTO_OK;
     }
 
     // ---- the others
 
-    int from_host(const Fd &socket, Message *message, size_t descriptors, std::vector<Fd> *fds) {
-        // Rank 0 has the deadline for everybody; this is for the case that it is stopped.
-        double deadline = seconds_now() + settings_.timeout + 1;
+    int from_host(const Fd &socket, Message *message, size_t descriptors, std::vector<Fd> *fds, Deadline &deadline) {
         int status = receive_message(socket, message, sizeof *message, descriptors, fds, deadline);
-        if (status == STRETTO_SYSTEM && message->magic == protocol && message->status)
-            status = STRETTO_OK;  // a refusal has no descriptors
+        if (is_refusal(status, *message)) return set_error_text(message->status, message->text);
         if (status == STRETTO_PEER_LOST) return set_error(status, "rank 0 lost: it ended while ranks were gathering");
         if (status == STRETTO_TIMEOUT) return set_error(status, "rank 0 did not answer within %g s", settings_.timeout);
         if (status) return status;
-        if (message->magic != protocol) return set_error(STRETTO_INVALID, "rank 0 has another version of the runtime");
-        return message->status ? set_error_text(message->status, message->text) : STRETTO_OK;
+        if (message->magic != meeting_protocol) return set_error(STRETTO_INVALID, "rank 0 has another version of the runtime");
+        return STRETTO_OK;
     }
 
-    int visit() {
+    int visit(int prepared) {
         Fd socket;
+        if (prepared) {  // so that rank 0 need not wait for this one
+            Message bad = refusal(launch_.rank, prepared, last_error());
+            Deadline deadline(std::min(refusing, settings_.timeout));
+            if (connect_to(name_, deadline, &socket) == STRETTO_OK) refuse(socket, bad);
+            return set_error_text(prepared, bad.text);
+        }
         if (int status = connect_to(name_, deadline_, &socket)) {
             if (status != STRETTO_TIMEOUT) return status;
             return set_error(status,
@@ -300,18 +337,19 @@ private:
                              "that makes the same communicator?",
                              settings_.timeout);
         }
-        if (int status = check_peer_user(socket)) return status;
+        // Rank 0 has deadlines for everybody; this is for the case that it is stopped.
+        Deadline deadline(2 * settings_.timeout + 1);
         Member &me = self();
-        if (int status = send_message(socket, &me.hello, sizeof me.hello, {me.heap.get(), me.process.get()}))
+        if (int status = send_message(socket, &me.hello, sizeof me.hello, {me.heap.get(), me.process.get()}, deadline))
             return status;
         Message plan;
         std::vector<Fd> control;
-        if (int status = from_host(socket, &plan, 1, &control)) return status;
+        if (int status = from_host(socket, &plan, 1, &control, deadline)) return status;
         settings_.first_epoch = plan.first_epoch;
         for (Member &m : members_) {
             std::vector<Fd> fds;
             Message hello;
-            if (int status = from_host(socket, &hello, 2, &fds)) return status;
+            if (int status = from_host(socket, &hello, 2, &fds, deadline)) return status;
             if (&m != &me) {
                 m.heap = std::move(fds[0]);
                 m.hello = hello;
@@ -320,18 +358,20 @@ private:
         }
         int status = map_control(control[0]);
         if (!status) status = map_heaps(plan.stride);
-        Message ready = status ? refusal(status, last_error()) : Message{};
-        if (int sent = send_message(socket, &ready, sizeof ready, {})) return status ? status : sent;
-        if (status) return status;
+        Message ready = status ? refusal(launch_.rank, status, last_error()) : Message{};
+        if (int sent = send_message(socket, &ready, sizeof ready, {}, deadline)) return status ? status : sent;
+        if (status) return set_error_text(status, ready.text);
         Message go;
-        return from_host(socket, &go, 0, nullptr);
+        return from_host(socket, &go, 0, nullptr, deadline);
     }
 
     const Launch &launch_;
     const std::string &name_;
     Settings settings_;
-    const double deadline_;
+    const MoreDescriptors descriptors_;
+    Deadline deadline_;  // for all to come
     std::vector<Member> members_;
+    std::vector<Fd> strangers_;  // have connected, not yet said who they are
     const std::shared_ptr<WindowMemory> memory_;
     void *control_memory_ = nullptr;
 };
@@ -340,12 +380,6 @@ private:
 
 int meet(const Launch &launch, const std::string &name, const Settings &settings, WorldParts *world) {
     return Gathering(launch, name, settings).run(world);
-}
-
-std::string socket_name(const uint64_t token[2]) {
-    char name[48];
-    snprintf(name, sizeof name, "stretto-%016" PRIx64 "%016" PRIx64, token[0], token[1]);
-    return name;
 }
 
 }  // namespace stretto::runtime

@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "collectives/base/error.h"
+#include "collectives/base/limits.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14; glibc 2.35
@@ -21,25 +22,18 @@
 namespace stretto::runtime {
 namespace {
 
-// MemAvailable of /proc/meminfo in bytes; UINT64_MAX if it cannot be read.
-uint64_t available_memory() {
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (!file) return UINT64_MAX;
-    char line[128];
-    uint64_t kilobytes = UINT64_MAX / 1024;
-    while (fgets(line, sizeof line, file)) {
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kilobytes) == 1) break;
-    }
-    fclose(file);
-    return kilobytes * 1024;
-}
-
 uint64_t page_bytes() {
     static const uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));
     return page;
 }
 
 }  // namespace
+
+uint64_t largest_stride() {
+    uint64_t stride = uint64_t(64) << 30;
+    while (stride < 2 * host_memory()) stride *= 2;
+    return std::min(stride, largest_file()) / smallest_stride * smallest_stride;
+}
 
 int make_memory_file(const char *name, Fd *file) {
     Fd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -74,7 +68,12 @@ WindowMemory::~WindowMemory() {
 int WindowMemory::reserve(uint64_t most) {
     if (base_) munmap(base_, stride_ * uint64_t(ranks_));
     base_ = nullptr;
-    for (stride_ = most; stride_ >= smallest_stride; stride_ /= 2) {
+    if (most < smallest_stride)
+        return set_error(STRETTO_NO_MEMORY,
+                         "the heap of a rank is a file in memory of at least %" PRIu64 " bytes, and files of %" PRIu64
+                         " are allowed (ulimit -f)",
+                         smallest_stride, largest_file());
+    for (stride_ = most; stride_ >= smallest_stride; stride_ = stride_ / 2 / smallest_stride * smallest_stride) {
         uint64_t bytes = stride_ * uint64_t(ranks_);
         void *p = mmap(nullptr, bytes + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) continue;

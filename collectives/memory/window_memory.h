@@ -7,7 +7,10 @@
 
 namespace stretto::runtime {
 
-constexpr uint64_t largest_stride = uint64_t(64) << 30, smallest_stride = uint64_t(16) << 20;
+constexpr uint64_t smallest_stride = uint64_t(16) << 20;
+
+// Twice the host's memory, so that there are gaps, but no larger file than may be made.
+uint64_t largest_stride();
 
 // A sparse file in memory of no size yet, for this user alone, closed on exec.
 int make_memory_file(const char *name, Fd *file);

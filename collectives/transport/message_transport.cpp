@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "collectives/base/clock.h"
@@ -108,7 +109,8 @@ bool MessageTransport::test_all(Request *requests, int count, bool *done) {
 }
 
 int MessageTransport::progress(Request *requests, int count, bool wait) {
-    double since = 0;
+    std::optional<Deadline> deadline;  // for all of them together
+    double since = 0;                  // the last one ended, as far as that was looked at
     for (int round = 0;; round++) {
         bool done = true;
         if (!world_->status() && test_all(requests, count, &done)) {
@@ -125,12 +127,13 @@ int MessageTransport::progress(Request *requests, int count, bool wait) {
         if (round < spins_) continue;
         double now = seconds_now();
         if (!since) since = now;
+        if (!deadline) deadline.emplace(world_->settings.timeout);
         if (round < spins_ + yields && now - since < longest_yielding) {
             sched_yield();
             continue;
         }
         poll();
-        if (!world_->status() && now - since > world_->settings.timeout) {
+        if (deadline->passed() && !world_->status()) {
             std::vector<int> late = late_peers(requests, count);
             if (late.empty()) continue;  // all came while this rank slept
             report(STRETTO_TIMEOUT, late_text(late));
@@ -214,7 +217,8 @@ int MessageTransport::agree() {
 // This rank refuses the call: who does not is told as soon as this rank hears of it, and nobody else is waited for.
 int MessageTransport::look_for_others() {
     const size_t sends = telling_.size() / 2;
-    for (double begin = seconds_now(); seconds_now() - begin < world_->settings.timeout;) {
+    const double begin = seconds_now();
+    for (Deadline deadline(world_->settings.timeout); !deadline.passed();) {
         bool all = true;
         for (size_t i = 0; i < sends; i++) {  // in the order in which enter() has started them
             if (int status = progress(&telling_[sends + i], 1, false)) return status;

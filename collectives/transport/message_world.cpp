@@ -10,7 +10,8 @@
 namespace stretto::runtime {
 namespace {
 
-constexpr double note_patience = 1;                    // seconds for a note of failure to be taken
+// Of STRETTO_TIMEOUT, and seconds: for a note of failure to be taken.
+constexpr double note_part = 0.125, note_patience = 1;
 constexpr long first_sleep = 20, longest_sleep = 500;  // microseconds
 
 }  // namespace
@@ -58,7 +59,8 @@ int MessageWorld::report(int status, const std::string &text) {
     // may have failed at the same time and wait alike: their notes are taken, too.
     std::unique_ptr<Operation> others;
     auto taken = [](const std::unique_ptr<Operation> &op) { return op->test() != Operation::Pending; };
-    for (double begin = seconds_now(); seconds_now() - begin < note_patience;) {
+    const double begin = seconds_now();
+    for (Deadline deadline(std::min(note_patience, note_part * settings.timeout)); !deadline.passed();) {
         if (!others || taken(others)) others = receive_note();
         notes_.erase(std::remove_if(notes_.begin(), notes_.end(), taken), notes_.end());
         if (notes_.empty()) break;

@@ -35,7 +35,7 @@ bool may_touch(const Page &page, const World &world, int rank) {
 std::string SharedTransport::place_in_call() const { return place_text(page(rank()).descriptor[parity_], barriers_); }
 
 // While waiting: is a rank that has not come lost, or too late?
-int SharedTransport::check_peers(double since) {
+int SharedTransport::check_peers(Deadline &deadline) {
     std::vector<int> late;
     for (int q = 0; q < ranks(); q++) {
         if (q == rank() || here(q)) continue;
@@ -44,7 +44,7 @@ int SharedTransport::check_peers(double since) {
         if (gone) return report_lost(q, "waits for it in " + place_in_call());
         late.push_back(q);
     }
-    if (late.empty() || seconds_now() - since < world_->settings().timeout) return STRETTO_OK;
+    if (late.empty() || !deadline.passed()) return STRETTO_OK;
     return report(STRETTO_TIMEOUT, late_text(late, "waits in " + place_in_call()));
 }
 
@@ -56,7 +56,7 @@ bool SharedTransport::is_lost(int peer) const {
 int SharedTransport::report_lost(int peer, const std::string &waiting) {
     const std::string how = page(peer).gone.load(std::memory_order_acquire)
                                 ? "it has freed its communicator"
-                                : "its process " + std::to_string(world_->pid(members_[size_t(peer)])) + " has ended";
+                                : world_->fate(members_[size_t(peer)]);
     return report(STRETTO_PEER_LOST, "rank " + std::to_string(peer) + " lost: " + how + "; rank " +
                                          std::to_string(rank()) + " " + waiting);
 }
@@ -129,14 +129,14 @@ int SharedTransport::broken() {
 
 // Waits until no peer can touch this rank's memory any more, a second at most; returns those that still can.
 std::vector<int> SharedTransport::settle() {
-    double begin = seconds_now();
+    Deadline deadline(patience);
     std::vector<int> stuck;
     for (int round = 0;; round++) {
         stuck.clear();
         for (int q = 0; q < ranks(); q++) {
             if (q != rank() && may_touch(page(q), *world_, members_[size_t(q)])) stuck.push_back(q);
         }
-        if (stuck.empty() || seconds_now() - begin > patience) return stuck;
+        if (stuck.empty() || deadline.passed()) return stuck;
         if (round < 20) sched_yield();
         else sleep_microseconds(round < 100 ? 100 : 1000);
     }

@@ -72,7 +72,7 @@ int SharedTransport::compare_proposal(int peer, uint64_t hash, bool *same) {
 }
 
 int SharedTransport::wait_for_proposals(const std::vector<int> &ranks, uint64_t hash) {
-    const double begin = seconds_now();
+    Deadline deadline(world_->settings().timeout);
     for (int round = 0;; round++) {
         std::vector<int> late;
         for (int q : ranks) {
@@ -84,7 +84,7 @@ int SharedTransport::wait_for_proposals(const std::vector<int> &ranks, uint64_t 
         if (late.empty()) return STRETTO_OK;
         for (int q : late)
             if (is_lost(q)) return report_lost(q, "makes a communicator with it");
-        if (seconds_now() - begin > world_->settings().timeout)
+        if (deadline.passed())
             return report(STRETTO_TIMEOUT, late_text(late, "makes a communicator with them"));
         if (round < 20) sched_yield();
         else sleep_microseconds(round < 100 ? 100 : 1000);

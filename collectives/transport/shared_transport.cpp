@@ -87,10 +87,11 @@ SharedTransport::~SharedTransport() {
 
 template <class Arrived>
 int SharedTransport::wait_for_all(Arrived arrived) {
+    std::optional<Deadline> deadline;  // for all of them together
     for (int i = 1, q = rank(); i < ranks(); i++) {
         if (++q == ranks()) q = 0;
         if (!here(q))
-            if (int status = wait(q)) return status;
+            if (int status = wait(q, deadline)) return status;
         arrived(q);
     }
     return world_->aborted() ? broken() : STRETTO_OK;
@@ -170,8 +171,8 @@ void SharedTransport::signal() {
     if (mine.sleepers.load(std::memory_order_seq_cst)) wake(mine.epoch);
 }
 
-// Until the peer has signalled as often as this rank.
-int SharedTransport::wait(int peer) {
+// Until the peer has signalled as often as this rank. The clock is first read when that takes long.
+int SharedTransport::wait(int peer, std::optional<Deadline> &deadline) {
     Line &theirs = line(peer);
     const uint32_t core = theirs.core.load(std::memory_order_relaxed);
     const bool shared = core && core == this_core(), own_core = world_->cores_for_all();
@@ -180,7 +181,8 @@ int SharedTransport::wait(int peer) {
         if (i % 64 == 0 && world_->aborted()) return broken();
         pause();
     }
-    double since = seconds_now();
+    if (!deadline) deadline.emplace(world_->settings().timeout);
+    const double since = seconds_now();
     for (int i = 0; own_core || i < yields_without_a_core; i++) {
         if (here(peer)) return STRETTO_OK;
         if (world_->aborted()) return broken();
@@ -195,7 +197,7 @@ int SharedTransport::wait(int peer) {
         if (here(peer)) return STRETTO_OK;
         if (world_->aborted()) return broken();
         if (int status = check_refusals()) return status;
-        if (int status = check_peers(since)) return status;
+        if (int status = check_peers(*deadline)) return status;
     }
 }
 

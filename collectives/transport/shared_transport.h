@@ -2,10 +2,12 @@
 // of a world's, or all, in any order.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <stretto/runtime.h>
+#include "collectives/base/clock.h"
 #include "collectives/transport/lines.h"
 #include "collectives/transport/transport.h"
 #include "collectives/world/world.h"
@@ -68,11 +70,11 @@ private:
 
     int publish(const Place *places, int count);
     void signal();
-    int wait(int peer);
+    int wait(int peer, std::optional<Deadline> &deadline);
     template <class Arrived>
     int wait_for_all(Arrived arrived);
     int check_refusals();
-    int check_peers(double since);
+    int check_peers(Deadline &);
     bool is_lost(int peer) const;
     int report_lost(int peer, const std::string &waiting);
     std::string late_text(const std::vector<int> &late, const std::string &waiting) const;

@@ -1,7 +1,5 @@
 #include "collectives/world/world.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -21,27 +19,10 @@ std::string World::text() const {
     return state_.text(int(state_.abort.load(std::memory_order_acquire) >> 32 & 0xffff)).text;
 }
 
-namespace {
-
-// It ends only when the dump is written, which may take minutes.
-bool dumps_core(int pid) {
-    FILE *file = fopen(("/proc/" + std::to_string(pid) + "/status").c_str(), "re");
-    if (!file) return false;
-    char line[256];
-    int dumping = 0;
-    while (fgets(line, sizeof line, file))
-        if (sscanf(line, "CoreDumping: %d", &dumping) == 1) break;
-    fclose(file);
-    return dumping != 0;
-}
-
-}  // namespace
-
-// kill(pid, 0) would call a zombie alive.
-bool World::ended(int rank) const {
-    if (parts_.processes.empty() || !parts_.processes[size_t(rank)].valid()) return false;
-    pollfd p{parts_.processes[size_t(rank)].get(), POLLIN, 0};
-    return ::poll(&p, 1, 0) > 0 || dumps_core(pid(rank));
+std::string World::fate(int rank) const {
+    if (!ended(rank)) return "";
+    const Process &process = *parts_.processes[size_t(rank)];
+    return "its process " + std::to_string(process.pid()) + " " + process.fate();
 }
 
 void *World::allocate(uint64_t bytes, uint64_t align) {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/base/fd.h"
 #include "collectives/base/settings.h"
 #include "collectives/memory/memory.h"
+#include "collectives/world/process.h"
 
 namespace stretto::runtime {
 
@@ -37,8 +37,7 @@ struct WorldParts {
     int rank = 0, ranks = 1;
     std::shared_ptr<WorldState> state;
     std::shared_ptr<Memory> memory;
-    std::vector<Fd> processes;  // a pidfd a rank, by which death is seen; empty for threads
-    std::vector<int> pids;      // for texts; as `processes`
+    std::vector<std::unique_ptr<Process>> processes;  // of each rank; empty for threads
     Settings settings;
 };
 
@@ -59,9 +58,9 @@ public:
     int status() const;
     std::string text() const;
 
-    // Has the peer's process ended, or does it write its memory to a core file? Threads are never seen to end.
-    bool ended(int rank) const;
-    int pid(int rank) const { return parts_.pids[size_t(rank)]; }
+    // "its process 17 has ended"; empty while it runs. Threads are never seen to end.
+    std::string fate(int rank) const;
+    bool ended(int rank) const { return !parts_.processes.empty() && parts_.processes[size_t(rank)]->fate(); }
 
     void *allocate(uint64_t bytes, uint64_t align);
     // Later, if it overlaps memory that is held.

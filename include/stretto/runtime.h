@@ -77,13 +77,15 @@ const char *stretto_status_name(int status);
 /* ---- Communicators. A communicator handle belongs to one rank and may be used by one thread at a time: a second one gets
  * STRETTO_BUSY. An error that all ranks find alike before anything is stored (a wrong extent on each) leaves everything as it
  * was. After any other error that involves other ranks it is broken for good, and every call returns the first error; free it.
- * A call that waits for a peer gives up after STRETTO_TIMEOUT seconds (environment; 300, fractions allowed). */
+ * A call that waits for peers, one or many, gives up after STRETTO_TIMEOUT seconds (environment; 300, fractions allowed), and
+ * takes a second at most, and on MPI a quarter of STRETTO_TIMEOUT, to tell them. Time in which this process was stopped does
+ * not count. */
 
 /* n ranks in this process: comms[0..n) receives one handle a rank, each to be used by a thread of its own. */
 int stretto_comm_threads(int n, stretto_comm_t **comms);
 
-/* This process as a rank of the job it was started in: stretto_run, torchrun, Open MPI's mpirun, MPICH's mpiexec, srun.
- * All ranks must be on one host. Alone (no launcher): one rank. */
+/* This process as a rank of the job it was started in: stretto_run, torchrun, Open MPI's mpirun, MPICH's mpiexec, srun,
+ * flux run, PALS. All ranks must be on one host. Alone (no launcher): one rank. */
 int stretto_comm_from_env(stretto_comm_t **comm);
 
 /* As above with the caller's own all-gather: ctx as given; every rank contributes `bytes` at `in`, `out` receives ranks *

@@ -165,6 +165,19 @@ FAULTS = [
      "test_plan_refused", ["tests/plan/test_plan_refused"]),
     ("only_the_rank_is_ended", "collectives/run/stretto_run.cpp", "kill(-pid, SIGKILL);", "kill(pid, SIGKILL);",
      "test_runtime_launcher", ["tests/runtime/test_runtime_launcher"]),
+    ("a_deadline_for_each_rank", "collectives/transport/shared_transport.cpp", "if (!deadline) deadline.emplace(", "deadline.emplace(",
+     "test_runtime_deadline", ["tests/runtime/test_runtime_deadline"]),
+    ("suspended_time_counts", "collectives/base/clock.h", "std::min(now - looked_, step_)", "now - looked_",
+     "test_runtime_deadline", ["tests/runtime/test_runtime_deadline"]),
+    ("ranks_of_two_jobs_meet", "collectives/comm/environment.cpp", "if (!first_set(c.job) && launch->ranks > 1) {",
+     "if (launch->ranks < 0) {", "test_runtime_environment", ["tests/runtime/test_runtime_environment"]),
+    ("closed_descriptor_taken_for_death", "collectives/world/process.cpp", " && p.revents & POLLIN && has_handle()", "",
+     "test_runtime_meeting", ["tests/runtime/test_runtime_meeting"]),
+    ("other_program_taken_for_the_rank", "collectives/world/process.cpp", "image.stack != first_.stack", "image.stack == 0",
+     "test_runtime_meeting", ["tests/runtime/test_runtime_meeting"]),
+    ("one_rank_keeps_its_limit_to_itself", "collectives/comm/meeting.cpp",
+     "            if (connect_to(name_, deadline, &socket) == STRETTO_OK) refuse(socket, bad);\n", "", "test_runtime_meeting",
+     ["tests/runtime/test_runtime_meeting"]),
 ]
 
 

@@ -52,6 +52,26 @@ TEST_CASE("deadline: on messages") {
     }
 }
 
+TEST_CASE("D11: ranks that come one after the other, each in time, have one deadline together") {
+    Variable timeout("STRETTO_TIMEOUT", "1");
+    for (World::Kind kind : {World::Shared, World::Messages}) {
+        World world(6, kind);
+        auto results = world.each([](int rank, stretto_comm_t *c) {
+            stretto::runtime::sleep_microseconds(900'000 * rank);
+            return result_of(stretto_barrier(c));
+        });
+        for (const Result &r : results) CHECK(r.status == STRETTO_TIMEOUT);
+    }
+}
+
+TEST_CASE("D7: time in which a process did not run does not count") {
+    stretto::runtime::Deadline deadline(1);
+    stretto::runtime::sleep_microseconds(2'000'000);
+    CHECK_FALSE(deadline.passed());
+    while (!deadline.passed()) stretto::runtime::sleep_microseconds(10'000);
+    CHECK(deadline.left() <= 0);
+}
+
 TEST_CASE("deadline: a rank that has freed its handle is lost, not late") {
     World world(2);
     stretto_comm_free(world.comms[1]);

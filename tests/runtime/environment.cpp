@@ -32,6 +32,15 @@ const char *const all_names[] = {"STRETTO_RANK",
                                  "MASTER_PORT",
                                  "TORCHELASTIC_RUN_ID",
                                  "TORCHELASTIC_RESTART_COUNT",
+                                 "FLUX_TASK_RANK",
+                                 "FLUX_JOB_SIZE",
+                                 "FLUX_JOB_NNODES",
+                                 "FLUX_JOB_ID",
+                                 "FLUX_URI",
+                                 "PALS_RANKID",
+                                 "PALS_APID",
+                                 "PMIX_RANK",
+                                 "PMI_LOCAL_SIZE",
                                  "PMI_RANK",
                                  "PMI_SIZE",
                                  "PMI_FD",
@@ -95,11 +104,12 @@ TEST_CASE("environment: whose variables count") {
     CHECK(read({{"SLURM_PROCID", "0"},
                 {"SLURM_NTASKS", "8"},
                 {"OMPI_COMM_WORLD_RANK", "3"},
-                {"OMPI_COMM_WORLD_SIZE", "4"}},
+                {"OMPI_COMM_WORLD_SIZE", "4"},
+                {"PMIX_NAMESPACE", "17"}},
                &l) == "");
     CHECK(l.launcher == "Open MPI");
     CHECK(l.rank == 3);
-    CHECK(read({{"SLURM_PROCID", "2"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "4"}}, &l) ==
+    CHECK(read({{"SLURM_PROCID", "2"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_JOB_ID", "17"}}, &l) ==
           "");
     CHECK(l.launcher == "Slurm");
     CHECK(l.ranks == 4);
@@ -107,6 +117,43 @@ TEST_CASE("environment: whose variables count") {
     CHECK(l.ranks == 1);
     CHECK(read({{"SLURM_NTASKS", "1"}}, &l) == "");
     CHECK(l.ranks == 1);
+}
+
+TEST_CASE("D18: ranks of Flux and PALS; PMIx does not say how many there are") {
+    Launch l;
+    const Environment flux{{"FLUX_TASK_RANK", "2"}, {"FLUX_JOB_SIZE", "4"}, {"FLUX_JOB_NNODES", "1"}, {"FLUX_JOB_ID", "f1"}};
+    Environment with_pmi = flux;
+    for (const char *name : {"PMI_RANK", "PMI_SIZE", "PMI_FD"}) with_pmi.push_back({name, "17"});
+    CHECK(read(with_pmi, &l) == "");
+    CHECK(l.origin == "Flux: FLUX_TASK_RANK=2, FLUX_JOB_SIZE=4");
+    CHECK(read({{"FLUX_TASK_RANK", "2"}, {"FLUX_JOB_SIZE", "4"}, {"FLUX_JOB_NNODES", "2"}, {"FLUX_JOB_ID", "f1"}}, &l) ==
+          "Flux: FLUX_TASK_RANK=2, FLUX_JOB_SIZE=4, FLUX_JOB_NNODES=2: the ranks are on several hosts; "
+          "stretto_comm_from_env is for one host, use stretto_comm_from_mpi");
+    CHECK(read({{"FLUX_TASK_RANK", "2"}}, &l) ==
+          "FLUX_TASK_RANK=2 is set but FLUX_JOB_SIZE is not: set both, as Flux does, or neither to run as one rank");
+    CHECK(read({{"PALS_RANKID", "1"}, {"PALS_APID", "a"}, {"PMI_SIZE", "3"}, {"PMI_LOCAL_SIZE", "3"}}, &l) == "");
+    CHECK(l.origin == "PMI: PALS_RANKID=1, PMI_SIZE=3");
+    CHECK(l.job == "PALS_APID=a\n");
+    CHECK(read({{"PALS_RANKID", "1"}, {"PALS_APID", "a"}}, &l) ==
+          "PALS_RANKID=1 is set but PMI_SIZE is not: set both, as PMI does, or neither to run as one rank");
+    CHECK(read({{"PMIX_RANK", "1"}, {"PMIX_NAMESPACE", "17"}}, &l) ==
+          "PMIX_RANK=1 is set, as PMIx does, and nothing that says how many ranks there are: use stretto_comm_create or "
+          "stretto_comm_from_mpi, or set RANK, WORLD_SIZE and MASTER_PORT");
+    const Environment slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_ID", "5"}, {"PMIX_RANK", "1"}};
+    CHECK(read(slurm, &l) == "");
+    CHECK(l.launcher == "Slurm");
+}
+
+TEST_CASE("D10: ranks of which nothing says in which of the host's jobs they are") {
+    Launch l;
+    const std::string tail =
+        " is not set, which would say which job of this host that is: set it alike on all ranks, or start "
+        "them with stretto_run";
+    CHECK(read({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "localhost"}}, &l) ==
+          "torchrun: RANK=0, WORLD_SIZE=2, but MASTER_PORT or TORCHELASTIC_RUN_ID" + tail);
+    CHECK(read({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}}, &l) ==
+          "Slurm: SLURM_PROCID=1, SLURM_NTASKS=2, but SLURM_JOB_ID" + tail);
+    CHECK(read({{"RANK", "0"}, {"WORLD_SIZE", "1"}}, &l) == "");  // it meets nobody
 }
 
 TEST_CASE("environment: what is wrong with it") {

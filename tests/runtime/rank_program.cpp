@@ -1,5 +1,6 @@
 // One rank, started by the tests of processes: rank_program MODE [ARGUMENT].
 // It prints "rank R: ..." lines; every line is one write, so lines of ranks do not mix.
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -314,6 +315,28 @@ int dump(stretto_comm_t *c, int) {
     return 0;
 }
 
+// Ranks close what they find open and open other files, which are ready to be read; then rank 0 goes without a word.
+int close_all(stretto_comm_t *c, int) {
+    if (report(stretto_barrier(c))) return 1;
+    for (int fd = 3; fd < 1000; fd++) close(fd);
+    for (int i = 0; i < 20; i++)
+        if (open("/dev/zero", O_RDONLY) < 0) return 1;
+    if (rank == 0) sleep_microseconds(500'000);  // the others wait
+    if (report(stretto_barrier(c))) return 1;
+    say("alive");
+    if (rank == 0) _exit(0);
+    report(stretto_barrier(c));
+    return 0;
+}
+
+// Rank 1 becomes another program.
+int exec(stretto_comm_t *c, int) {
+    if (report(stretto_barrier(c))) return 1;
+    if (rank == 1) execlp("sleep", "sleep", "8", nullptr);
+    report(stretto_barrier(c));
+    return 0;
+}
+
 int fail_after_start(stretto_comm_t *, int code) {
     if (rank != 1) sleep(600);
     return code;
@@ -335,6 +358,8 @@ int main(int argc, char **argv) {
         {"disagree", disagree},
         {"latency", latency},
         {"dump", dump},
+        {"close_all", close_all},
+        {"exec", exec},
         {"fail", fail_after_start},
     };
     auto mode = modes.find(argc > 1 ? argv[1] : "");

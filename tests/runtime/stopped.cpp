@@ -66,6 +66,32 @@ TEST_CASE("stopped: twenty times") {
     }
 }
 
+TEST_CASE("D7: a job that is suspended for longer than the deadline goes on") {
+    Child job(run_ranks(2, {"loop"}), {{"STRETTO_TIMEOUT", "2"}});
+    std::string line;
+    pid_t pids[2] = {};
+    for (int r = 0; r < 2; r++) {
+        REQUIRE(job.line(&line));
+        int rank = 0, pid = 0;
+        REQUIRE(sscanf(line.c_str(), "rank %d: process %d", &rank, &pid) == 2);
+        pids[rank] = pid;
+    }
+    for (int r : {1, 0}) {  // rank 0 waits by then
+        REQUIRE(kill(pids[r], SIGSTOP) == 0);
+        stretto::runtime::sleep_microseconds(50'000);
+    }
+    stretto::runtime::sleep_microseconds(4'000'000);
+    for (int r : {0, 1}) {
+        REQUIRE(kill(pids[r], SIGCONT) == 0);
+        stretto::runtime::sleep_microseconds(50'000);
+    }
+    CHECK_FALSE(job.line(&line, 0.5));
+    REQUIRE(kill(pids[1], SIGKILL) == 0);
+    REQUIRE(job.line(&line));
+    CAPTURE(line);
+    CHECK(line.find("STRETTO_PEER_LOST rank 1 lost: its process") != std::string::npos);
+}
+
 TEST_CASE("stopped: in a loop of barriers; named with operation and number; told when woken") {
     Child job(run_ranks(3, {"loop"}), {{"STRETTO_TIMEOUT", "2"}});
     std::string line;
