@@ -120,6 +120,7 @@ private:
         void *p = mmap(nullptr, control_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
         if (p == MAP_FAILED) return set_system_error("mapping the signal lines");
         control_memory_ = p;
+        memory_->count_in(static_cast<WorldState *>(p)->taking);
         return STRETTO_OK;
     }
 

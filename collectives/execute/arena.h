@@ -8,7 +8,7 @@
 
 namespace stretto::runtime {
 
-// Memory of this rank alone, or, with a transport, memory that peers can reach.
+// Memory of this rank alone, or, with a transport, memory that peers can reach or that messages come to.
 class Arena {
 public:
     explicit Arena(Transport *transport = nullptr) : transport_(transport) {}

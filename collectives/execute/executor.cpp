@@ -24,7 +24,7 @@ constexpr size_t most_instances = 8;  // of one program: shapes that take turns,
 class Executor {
 public:
     explicit Executor(stretto_comm_t &comm)
-        : comm_(comm), t_(*comm.transport), published_(&t_), bounced_(&t_), flights_(comm) {
+        : comm_(comm), t_(*comm.transport), arena_(if_messages(t_)), published_(&t_), bounced_(&t_), flights_(comm) {
         for (int q = 0; q < t_.ranks(); q++) hosts_.push_back(t_.host(q));
     }
 
@@ -79,6 +79,13 @@ private:
             if (int broken = t_.leave(false)) return broken;
         }
         return set_error_text(refusal.status, text);
+    }
+
+    // Where messages come to this rank's scratch, that is memory of which the transport knows.
+    static Transport *if_messages(Transport &t) {
+        for (int q = 0; q < t.ranks(); q++)
+            if (!t.direct(q)) return &t;
+        return nullptr;
     }
 
     static uint8_t *reserve(Arena &arena, uint64_t bytes, const char *what) {

@@ -57,7 +57,7 @@ int Flight::test() {
 }
 
 uint8_t *Flight::take(uint64_t bytes) {
-    if (used_ == pieces_.size()) pieces_.emplace_back();
+    if (used_ == pieces_.size()) pieces_.emplace_back(comm_->transport.get());
     Arena &piece = pieces_[used_++];
     uint8_t *data = piece.reserve(bytes);
     if (!data && bytes) throw std::bad_alloc();

@@ -28,11 +28,14 @@ public:
     static constexpr uint64_t granule = 64;  // a cache line: no two blocks share one
     static constexpr uint64_t none = UINT64_MAX;
 
-    explicit Heap(uint64_t capacity);
-    // Offset of a block of at least `bytes` (0 counts as 1), or none. align: a power of two.
+    // origin: the address of offset 0, a multiple of the granule.
+    explicit Heap(uint64_t capacity, uint64_t origin = 0);
+    // Offset of a block of at least `bytes` (0 counts as 1), or none. align: of its address, a power of two.
     uint64_t allocate(uint64_t bytes, uint64_t align);
     // False if no block begins there.
     bool release(uint64_t offset);
+    // The block that begins there takes up the free ranges beside it: where it then begins, and its bytes.
+    std::pair<uint64_t, uint64_t> grow(uint64_t offset);
     uint64_t size(uint64_t offset) const { return blocks_.bytes_at(offset); }
     bool contains(uint64_t offset) const { return blocks_.contain(offset); }
     uint64_t used() const { return used_; }
@@ -43,7 +46,7 @@ private:
 
     Blocks blocks_, free_;
     std::set<std::pair<uint64_t, uint64_t>> by_size_;  // bytes, offset of every free range
-    uint64_t used_ = 0;
+    uint64_t origin_, used_ = 0;
 };
 
 }  // namespace stretto::runtime

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdlib>
+#include <vector>
 
 #include "collectives/base/error.h"
 
@@ -16,7 +17,8 @@ void *no_memory(uint64_t bytes, const std::string &why) {
 }
 
 ThreadMemory::~ThreadMemory() {
-    for (auto &block : blocks_) free(reinterpret_cast<void *>(block.first));
+    for (auto &block : blocks_)
+        if (!kept_.count(block.first)) free(reinterpret_cast<void *>(block.first));
 }
 
 void *ThreadMemory::allocate(uint64_t bytes, uint64_t align) {
@@ -36,9 +38,22 @@ void *ThreadMemory::allocate(uint64_t bytes, uint64_t align) {
 void ThreadMemory::release(void *data) {
     {
         std::lock_guard<std::mutex> lock(mutex_);
-        if (!blocks_.erase(reinterpret_cast<uintptr_t>(data))) return;
+        if (!blocks_.erase(reinterpret_cast<uintptr_t>(data)) || kept_.count(reinterpret_cast<uintptr_t>(data))) return;
     }
     free(data);
+}
+
+void ThreadMemory::keep(const void *data) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const uintptr_t at = reinterpret_cast<uintptr_t>(data);
+    if (!blocks_.contain(at)) return;
+    const uint64_t begin = std::prev(blocks_.upper_bound(at))->first;
+    kept_.insert(begin);
+    // Lost on purpose, which tools that look for lost memory are told by this.
+    static std::mutex mutex;
+    static auto *all = new std::vector<const void *>;
+    std::lock_guard<std::mutex> lock_all(mutex);
+    all->push_back(reinterpret_cast<const void *>(begin));
 }
 
 uint64_t ThreadMemory::size(const void *data) const {

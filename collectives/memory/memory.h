@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <mutex>
+#include <set>
+#include <string>
 
 #include "collectives/memory/heap.h"
 
@@ -34,10 +36,14 @@ public:
     bool owns(const void *) const override;
     bool reachable(const void *, uint64_t) const override { return true; }
     char *window(int) const override { return nullptr; }
+    // The block that has this address, if one does, is never given back, also when it is released: somebody may write to it
+    // for ever.
+    void keep(const void *data);
 
 private:
     mutable std::mutex mutex_;
-    Blocks blocks_;  // by address
+    Blocks blocks_;            // by address
+    std::set<uint64_t> kept_;  // of these, or released
 };
 
 // Says that stretto_malloc has no such memory, and is null.

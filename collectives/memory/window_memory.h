@@ -1,9 +1,11 @@
 // Memory of ranks that are processes: one sparse memory file a rank, its heap, each mapped by all of them.
 #pragma once
+#include <atomic>
 #include <string>
 
 #include "collectives/base/fd.h"
 #include "collectives/memory/memory.h"
+#include "collectives/memory/ranges.h"
 
 namespace stretto::runtime {
 
@@ -31,6 +33,8 @@ public:
     int reserve(uint64_t most);
     int map(int rank, const Fd &file);
     uint64_t stride() const { return stride_; }
+    // Where ranks count what they are about to take together: what one of them finds available is not taken by several.
+    void count_in(std::atomic<uint64_t> &taking) { taking_ = &taking; }
 
     void *allocate(uint64_t bytes, uint64_t align) override;
     void release(void *) override;
@@ -43,7 +47,9 @@ public:
 
 private:
     uint64_t offset(const void *data) const { return uint64_t(static_cast<const char *>(data) - own_); }
-    bool populate(uint64_t end);
+    bool populate(uint64_t begin, uint64_t end);
+    // Up to where it could be had.
+    uint64_t take(uint64_t begin, uint64_t end);
     void make_huge(uint64_t begin, uint64_t end);
 
     const int rank_, ranks_;
@@ -51,7 +57,8 @@ private:
     char *base_ = nullptr, *own_ = nullptr;
     mutable std::mutex mutex_;
     Heap heap_{0};
-    uint64_t populated_ = 0;  // pages below have memory behind them
+    Ranges populated_;  // pages that have memory behind them
+    std::atomic<uint64_t> taken_by_this_{0}, *taking_ = &taken_by_this_;
 };
 
 }  // namespace stretto::runtime

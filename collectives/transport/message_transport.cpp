@@ -32,7 +32,8 @@ MessageTransport::MessageTransport(std::shared_ptr<MessageWorld> world, std::sha
       rank_(network_->rank()),
       ranks_(network_->ranks()),
       spins_(world_->spin ? spins : 0),
-      peers_(size_t(ranks_)) {}
+      peers_(world_->memory, size_t(ranks_)),
+      barrier_bytes_(world_->memory, 2) {}
 
 MessageTransport::~MessageTransport() {
     drop_all();
@@ -53,7 +54,7 @@ Operation *MessageTransport::track(Operation *op) {
 void MessageTransport::drop(Operation *op) {
     *op->link = op->next;
     if (op->next) op->next->link = op->link;
-    delete op;
+    if (!world_->end(op) && !op->sends) stuck_.push_back(op->peer);
 }
 
 void MessageTransport::drop_all() {
@@ -163,11 +164,6 @@ std::string MessageTransport::late_text(const std::vector<int> &late) const {
 
 // ---- agreement
 
-int MessageTransport::exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes) {
-    Request both[2] = {receive(from, tag, in, bytes), send(to, tag, out, bytes)};
-    return progress(both, 2, true);
-}
-
 void *MessageTransport::carry(int peer, uint64_t bytes) {
     if (world_->status()) return nullptr;  // the last may still be on its way
     peers_[size_t(peer)].carry_bytes = bytes;
@@ -237,11 +233,16 @@ template <typename T>
 int MessageTransport::gather(const std::vector<int> &ranks, int tag, const T &mine, std::vector<T> *all) {
     all->assign(ranks.size(), mine);
     std::vector<Request> requests;
+    OwnMemory<T> theirs(world_->memory, ranks.size()), own(world_->memory);
+    own[0] = mine;
     for (size_t i = 0; i < ranks.size(); i++)
-        if (ranks[i] != rank_) requests.push_back(receive(ranks[i], tag, &(*all)[i], sizeof(T)));
+        if (ranks[i] != rank_) requests.push_back(receive(ranks[i], tag, &theirs[i], sizeof(T)));
     for (int q : ranks)
-        if (q != rank_) requests.push_back(send(q, tag, &mine, sizeof(T)));
-    return progress(requests.data(), int(requests.size()), true);
+        if (q != rank_) requests.push_back(send(q, tag, &own[0], sizeof(T)));
+    if (int status = progress(requests.data(), int(requests.size()), true)) return status;
+    for (size_t i = 0; i < ranks.size(); i++)
+        if (ranks[i] != rank_) (*all)[i] = theirs[i];
+    return STRETTO_OK;
 }
 
 // Everybody is here and knows that descriptors differ, or that somebody refuses: all exchange them and build the same text.
@@ -267,7 +268,7 @@ int MessageTransport::mismatch() {
         if (int failed = show_programs(program_text(descriptor_.names), &programs)) return failed;
     if (text.empty()) text = mismatch_text(pointers, descriptor_.names, programs);
     drop_all();
-    return ranks_ == world_->network->ranks() ? world_->break_with(status, text) : report(status, text);
+    return ranks_ == world_->network->ranks() ? with_stuck(world_->break_with(status, text)) : report(status, text);
 }
 
 // Each tells the others its text, how long it is first.
@@ -289,9 +290,10 @@ int MessageTransport::barrier() {
     barriers_++;
     if (int status = poll()) return status;
     for (int step = 1, round = 0; step < ranks_; step *= 2, round++) {
-        char out = 0, in;
         int to = (rank_ + step) % ranks_, from = (rank_ + ranks_ - step) % ranks_;
-        if (int status = exchange(to, from, barrier_tag + round, &out, &in, 1)) return status;
+        Request both[2] = {receive(from, barrier_tag + round, &barrier_bytes_[0], 1),
+                           send(to, barrier_tag + round, &barrier_bytes_[1], 1)};
+        if (int status = progress(both, 2, true)) return status;
     }
     return STRETTO_OK;
 }
@@ -317,7 +319,18 @@ int MessageTransport::fail(int status, const char *text) {
 // Receives are given up before anybody is told, as their buffers are the caller's from now on.
 int MessageTransport::report(int status, const std::string &text) {
     drop_all();
-    return world_->report(status, text + numbering_text(members_, world_->network->ranks()));
+    return with_stuck(world_->report(status, text + numbering_text(members_, world_->network->ranks())));
+}
+
+// From then on, since they may write for as long as their peers live.
+int MessageTransport::with_stuck(int status) {
+    if (stuck_.empty()) return status;
+    std::sort(stuck_.begin(), stuck_.end());
+    stuck_.erase(std::unique(stuck_.begin(), stuck_.end()), stuck_.end());
+    const std::string text = last_error() + std::string("; ") + rank_list(stuck_) + (stuck_.size() == 1 ? " is" : " are") +
+                             " in the middle of a message and may still write into this call's buffers; those of "
+                             "stretto_malloc are kept from reuse, others are never to be given back";
+    return set_error_text(STRETTO_PEER_STUCK, text);
 }
 
 // Who has been away for long, in a kernel or between calls, finds what the others told it, though they may have given up
@@ -337,7 +350,7 @@ int MessageTransport::look_for_notes(int times) {
 
 int MessageTransport::broken() {
     drop_all();
-    return world_->broken();
+    return with_stuck(world_->broken());
 }
 
 // ---- a communicator of some of its ranks

@@ -74,7 +74,6 @@ private:
     void drop(Operation *);
     void drop_all();
     bool test_all(Request *requests, int count, bool *done);
-    int exchange(int to, int from, int tag, const void *out, void *in, uint64_t bytes);
     // Everybody's, in rank order, among the ranks listed.
     template <typename T>
     int gather(const std::vector<int> &ranks, int tag, const T &mine, std::vector<T> *all);
@@ -84,6 +83,7 @@ private:
     int report(int status, const std::string &text);
     int look_if_late();
     int look_for_notes(int times);
+    int with_stuck(int status);
     int broken();
     std::string place_in_call() const;
     std::vector<int> late_peers(const Request *requests, int count) const;
@@ -96,8 +96,10 @@ private:
     Operation *under_way_ = nullptr;
     bool inside_ = false;    // between enter and leave
     Descriptor descriptor_;  // of the call under way
-    std::vector<Peer> peers_;
-    std::vector<Request> telling_;  // until all agree
+    OwnMemory<Peer> peers_;
+    OwnMemory<char> barrier_bytes_;  // received and sent
+    std::vector<int> stuck_;         // peers whose operations could not be ended
+    std::vector<Request> telling_;   // until all agree
     bool agreed_ = true;
     bool received_much_ = false;           // in the call under way
     double looked_ = rough_seconds_now();  // when this rank last cared whether the others still wait

@@ -40,9 +40,21 @@ int MessageWorld::break_locked(int status, const std::string &text) {
     return set_error_text(status_, text_);
 }
 
-std::unique_ptr<Operation> MessageWorld::receive_note() {
-    return std::unique_ptr<Operation>(
-        network->start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note), nullptr));
+bool MessageWorld::end(Operation *op) {
+    if (op->end()) {
+        delete op;
+        return true;
+    }
+    memory.keep(op->data);
+    static std::mutex mutex;
+    static auto *all = new std::vector<Operation *>;
+    std::lock_guard<std::mutex> lock(mutex);
+    all->push_back(op);
+    return false;
+}
+
+MessageWorld::Ended MessageWorld::receive_note() {
+    return {network->start_receive(any_peer, note_tag, incoming_.get(), sizeof(Note), nullptr), {this}};
 }
 
 int MessageWorld::report(int status, const std::string &text) {
@@ -53,12 +65,12 @@ int MessageWorld::report(int status, const std::string &text) {
     snprintf(outgoing_->text, sizeof outgoing_->text, "%s", text.c_str());
     for (int q = 0; q < network->ranks(); q++) {
         if (q == network->rank()) continue;
-        if (Operation *op = network->start_send(q, note_tag, outgoing_.get(), sizeof(Note))) notes_.emplace_back(op);
+        if (Operation *op = network->start_send(q, note_tag, outgoing_.get(), sizeof(Note))) notes_.push_back({op, {this}});
     }
     // A network that does not buffer needs this rank's help until a note is taken; who takes none now finds it later. Others
     // may have failed at the same time and wait alike: their notes are taken, too.
-    std::unique_ptr<Operation> others;
-    auto taken = [](const std::unique_ptr<Operation> &op) { return op->test() != Operation::Pending; };
+    Ended others{nullptr, {this}};
+    auto taken = [](const Ended &op) { return op->test() != Operation::Pending; };
     const double begin = seconds_now();
     for (Deadline deadline(std::min(note_patience, note_part * settings.timeout)); !deadline.passed();) {
         if (!others || taken(others)) others = receive_note();

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "collectives/base/settings.h"
@@ -12,6 +14,28 @@
 #include "collectives/transport/network.h"
 
 namespace stretto::runtime {
+
+// Objects that messages come to or go from, in memory that is kept while an operation cannot be ended. T: plain data, zeroed.
+template <class T>
+class OwnMemory {
+public:
+    explicit OwnMemory(ThreadMemory &memory, size_t count = 1)
+        : memory_(memory), data_(static_cast<T *>(memory.allocate(count * sizeof(T), alignof(T)))) {
+        if (!data_) throw std::bad_alloc();
+        std::uninitialized_value_construct_n(data_, count);
+    }
+    ~OwnMemory() { memory_.release(data_); }
+    OwnMemory(const OwnMemory &) = delete;
+    OwnMemory &operator=(const OwnMemory &) = delete;
+    T *get() const { return data_; }
+    T *operator->() const { return data_; }
+    T &operator[](size_t i) const { return data_[i]; }
+
+private:
+    static_assert(std::is_trivially_destructible_v<T>);
+    ThreadMemory &memory_;
+    T *const data_;
+};
 
 class MessageWorld {
 public:
@@ -35,6 +59,8 @@ public:
     // Has one of the others told of a failure?
     int poll();
     int broken() { return break_with(0, ""); }
+    // Deletes it when it has been ended; else it and its buffer, if that is of `memory`, are kept for ever, and it is false.
+    bool end(Operation *);
 
 private:
     // The first failure as the other ranks learn of it.
@@ -44,14 +70,19 @@ private:
     };
 
     int break_locked(int status, const std::string &text);
-    std::unique_ptr<Operation> receive_note();
+    struct End {
+        MessageWorld *world;
+        void operator()(Operation *op) const { world->end(op); }
+    };
+    using Ended = std::unique_ptr<Operation, End>;
+    Ended receive_note();
 
     std::mutex mutex_;
     std::atomic<int> status_{0};
     std::string text_;
-    std::unique_ptr<Note> incoming_ = std::make_unique<Note>(), outgoing_ = std::make_unique<Note>();
-    std::unique_ptr<Operation> notice_;              // the receive of a peer's note
-    std::vector<std::unique_ptr<Operation>> notes_;  // this rank's, not yet taken
+    OwnMemory<Note> incoming_{memory}, outgoing_{memory};
+    Ended notice_{nullptr, {this}};  // the receive of a peer's note
+    std::vector<Ended> notes_;       // this rank's, not yet taken
 };
 
 // A network makes progress only while it is asked, and a rank that gives way all the time gets little of a busy machine: so

@@ -11,9 +11,11 @@ constexpr int any_peer = -1;
 // A send or receive under way.
 class Operation {
 public:
-    explicit Operation(int peer, bool sends) : peer(peer), sends(sends) {}
-    // Ends it, done or not: afterwards nobody writes into a receive's buffer.
+    Operation(int peer, bool sends, const void *data, uint64_t bytes) : peer(peer), sends(sends), data(data), bytes(bytes) {}
     virtual ~Operation() = default;
+    // Ends it, done or not: to be called before it is deleted. False: that cannot be, as a peer that does not run is in the
+    // middle of it. Then neither it nor its buffer may ever be given back.
+    virtual bool end() = 0;
     enum State { Pending,
                  Done,
                  Failed };
@@ -21,6 +23,8 @@ public:
 
     const int peer;
     const bool sends;
+    const void *const data;
+    const uint64_t bytes;
     Operation *next = nullptr, **link = nullptr;  // of all of a transport that are under way
 };
 

@@ -22,7 +22,8 @@ constexpr int most_ranks = 1024;
 struct alignas(128) WorldState {
     // The first failure: code (16 bits, negated status), rank (16), sequence of the call (32); 0: none. Never cleared.
     std::atomic<uint64_t> abort;
-    int32_t usable_cores;  // by all ranks together
+    std::atomic<uint64_t> taking;  // bytes of memory that ranks are about to take
+    int32_t usable_cores;          // by all ranks together
 
     // Of the failure that a rank reported.
     struct Text {

@@ -60,7 +60,8 @@ typedef enum stretto_status {
     STRETTO_TIMEOUT = -3,   /* a peer did not arrive within STRETTO_TIMEOUT seconds (300) */
     STRETTO_PEER_LOST = -4, /* a peer exited or was killed */
     STRETTO_PEER_STUCK =
-        -5,                /* as TIMEOUT, and a peer that entered may still write into this call's buffers */
+        -5,                /* as TIMEOUT, and a peer that entered may still write into this call's buffers: those of
+                              stretto_malloc are kept from reuse, others must be kept by the caller */
     STRETTO_BUSY = -6,     /* this rank's communicator is inside another call */
     STRETTO_FORKED = -7,   /* the communicator belongs to the parent process */
     STRETTO_REQUIRE = -8,  /* a require() of the program does not hold */
@@ -109,8 +110,8 @@ int stretto_barrier(stretto_comm_t *comm);
 
 /* ---- Memory that peers reach without a copy. Not collective, any thread. align: a power of two, 0 for 64. Null: none, see
  * stretto_last_error(). It lives until stretto_free, or until
- * the last communicator that shares it is freed. Between processes it is taken from the host at
- * once. */
+ * the last communicator that shares it is freed. Between processes it is taken from the host at once: more than the host, this
+ * process's control groups and what other ranks are taking leave is refused. Large parts that are free go back. */
 void *stretto_malloc(stretto_comm_t *comm, size_t bytes, size_t align);
 void stretto_free(stretto_comm_t *comm, void *data);
 int stretto_owns(const stretto_comm_t *comm, const void *data);

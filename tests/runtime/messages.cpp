@@ -1,11 +1,14 @@
 // Messages are matched by peer and tag in order; a request is done when its buffer is free.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
 #include "collectives/base/tuning.h"
+#include "collectives/transport/message_transport.h"
 #include "ranks.h"
+#include "tests/worlds/loopback.h"
 
 using namespace stretto::test;
 using stretto::runtime::Request;
@@ -48,6 +51,33 @@ TEST_CASE("messages: everybody to everybody, in order, several under way") {
             return Result{};
         }));
     }
+}
+
+TEST_CASE("D2: a receive that cannot be ended keeps its buffer, also when that is freed and the communicator with it") {
+    Variable timeout("STRETTO_TIMEOUT", "0.3");
+    stretto::runtime::Settings settings;
+    REQUIRE(stretto::runtime::read_settings(&settings) == 0);
+    auto networks = make_loopback(2, true);
+    auto *c = new stretto_comm_t(std::make_unique<stretto::runtime::MessageTransport>(
+        std::make_shared<stretto::runtime::MessageWorld>(networks[0], settings, false)));
+    constexpr size_t bytes = 1 << 20;
+    auto *data = static_cast<unsigned char *>(stretto_malloc(c, bytes, 0));
+    memset(data, 0, bytes);
+    Request r = c->transport->receive(1, 5, data, bytes);
+    CHECK(c->transport->progress(&r, 1, true) == STRETTO_PEER_STUCK);
+    CHECK(std::string(stretto_last_error()).find("rank 1 is in the middle of a message") != std::string::npos);
+    CHECK(stretto_barrier(c) == STRETTO_PEER_STUCK);  // for good
+    stretto_free(c, data);
+    CHECK_FALSE(stretto_owns(c, data));
+    stretto_comm_free(c);
+    std::vector<std::vector<unsigned char>> others(8, std::vector<unsigned char>(bytes, 0x11));
+    // Rank 1 is woken, and goes on.
+    std::vector<unsigned char> sent(bytes, 0x55);
+    std::unique_ptr<stretto::runtime::Operation> late(networks[1]->start_send(0, 5, sent.data(), bytes));
+    CHECK(late->test() == stretto::runtime::Operation::Done);
+    CHECK(late->end());
+    CHECK(data[bytes - 1] == 0x55);
+    for (auto &other : others) CHECK(std::count(other.begin(), other.end(), 0x11) == bytes);
 }
 
 TEST_CASE("messages: empty ones match too; progress without waiting returns") {

@@ -1,5 +1,6 @@
 // One rank of the tests of stretto_mpi, started by mpirun: mpi_program MODE. A line a rank, each
 // one write.
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -121,6 +122,46 @@ std::string waits(stretto_comm_t *c) {
     return rank != 1 && after.ru_nvcsw == before.ru_nvcsw ? "it waited and never slept" : text_of(status);
 }
 
+// Rank 1 is stopped by rank 0 in the middle of a message to it, and woken when rank 0 has given everything back and uses the
+// memory for something else.
+std::string stopped(stretto_comm_t *c) {
+    constexpr size_t bytes = 256 << 20;
+    Transport &t = *c->transport;
+    std::vector<int> pids(size_t(ranks), getpid());
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, pids.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    if (int status = t.enter(call(4), nullptr, 0)) return text_of(status);
+    if (int status = t.agree()) return text_of(status);
+    auto *data = static_cast<unsigned char *>(stretto_malloc(c, bytes, 0));
+    memset(data, rank == 1 ? 0x55 : 0, bytes);
+    Request r = rank == 1 ? t.send(0, 5, data, bytes) : t.receive(1, 5, data, bytes);
+    if (rank == 1) {
+        t.progress(&r, 1, true);
+        sleep(600);  // mpirun ends it
+    }
+    volatile unsigned char *now = data;
+    auto has_come = [&](size_t at) { return now[at] == 0x55; };
+    while (!has_come(bytes / 16) && !t.progress(&r, 1, false)) continue;
+    kill(pids[1], SIGSTOP);
+    std::string text = text_of(t.progress(&r, 1, true));
+    if (has_come(bytes - 1)) return "all has come";
+    stretto_free(c, data);
+    stretto_comm_free(c);
+    std::vector<unsigned char *> others;
+    for (int i = 0; i < 4; i++) {
+        others.push_back(static_cast<unsigned char *>(malloc(bytes)));
+        memset(others.back(), 0x11, bytes);
+    }
+    kill(pids[1], SIGCONT);
+    for (double begin = seconds_now(); seconds_now() - begin < 3;) {  // MPI goes on with what it has
+        int flag;
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    for (unsigned char *o : others)
+        for (size_t k = 0; k < bytes; k++)
+            if (o[k] != 0x11) return "other memory was overwritten";
+    return text;
+}
+
 // Rank 1 is late because its last call took it past the others' deadline in the next one.
 std::string slow(stretto_comm_t *c) {
     Transport &t = *c->transport;
@@ -172,13 +213,26 @@ int main(int argc, char **argv) {
     if (stretto_comm_from_mpi(MPI_COMM_WORLD, &c) != STRETTO_INVALID) return 4;  // before MPI_Init
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    std::string mode = argc > 1 ? argv[1] : "";
+    if (mode == "late_start") {
+        if (rank == 1) sleep(30);
+        rusage before, after;
+        getrusage(RUSAGE_THREAD, &before);
+        const int status = stretto_comm_from_mpi(MPI_COMM_WORLD, &c);
+        getrusage(RUSAGE_THREAD, &after);
+        if (rank == 0) say((after.ru_nvcsw == before.ru_nvcsw ? "it never slept " : "") + text_of(status));
+        _exit(0);
+    }
     if (int status = stretto_comm_from_mpi(MPI_COMM_WORLD, &c)) {
         say(text_of(status));
         MPI_Finalize();
         return 1;
     }
     ranks = stretto_comm_ranks(c);
-    std::string mode = argc > 1 ? argv[1] : "";
+    if (mode == "stopped") {
+        say(stopped(c));
+        _exit(0);  // with what cannot be ended MPI_Finalize would wait
+    }
     say(mode == "exchange"   ? exchange(c)
         : mode == "disagree" ? disagree(c)
         : mode == "sizes"    ? sizes(c)

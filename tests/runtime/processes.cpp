@@ -74,7 +74,7 @@ TEST_CASE("processes: memory that is not there is refused, not found missing lat
     int host = 0, window = 0;
     for (const std::string &l : lines) {
         host += l.find("stretto_malloc: 34359738368 bytes: the host has ") != std::string::npos;
-        window += l.find("stretto_malloc: 1099511627776 bytes: the heap of this rank has ") !=
+        window += l.find("stretto_malloc: 1099511627776 bytes: the host has ") !=
                   std::string::npos;
     }
     CHECK(host == 2);

@@ -21,10 +21,12 @@
 #include <stretto/runtime.h>
 #include "collectives/base/clock.h"
 #include "collectives/comm/comm.h"
+#include "rank_program.h"
 
 using namespace stretto::runtime;
+using namespace stretto::test;
 
-namespace {
+namespace stretto::test {
 
 int rank = -1, ranks = 0;
 
@@ -43,6 +45,10 @@ int report(int status) {
     if (status) say("%s %s", stretto_status_name(status), stretto_last_error());
     return status;
 }
+
+}  // namespace stretto::test
+
+namespace {
 
 Descriptor call(uint32_t sequence) {
     Descriptor d;
@@ -172,17 +178,6 @@ int stop(stretto_comm_t *c, int) {
     say("late stores: %s, other memory: %s, kept: %s", stored ? "seen" : "none",
         clean ? "clean" : "OVERWRITTEN", stretto_owns(c, x) ? "yes" : "no longer");
     return 0;
-}
-
-int no_memory(stretto_comm_t *c, int) {
-    if (stretto_malloc(c, size_t(1) << 35, 0)) say("32 GiB were to be had");
-    else say("%s", stretto_last_error());
-    if (stretto_malloc(c, size_t(1) << 40, 0)) say("a TiB was to be had");
-    else say("%s", stretto_last_error());
-    void *p = stretto_malloc(c, 1 << 20, 0);  // refusals leave the heap usable
-    if (!p) return 1;
-    memset(p, 1, 1 << 20);
-    return report(stretto_barrier(c)) ? 1 : 0;
 }
 
 // Ranks in turned order on one heap: every rank stores into every place of every other, 200 of them.
@@ -352,6 +347,8 @@ int main(int argc, char **argv) {
         {"exchange", exchange},
         {"stop", stop},
         {"no_memory", no_memory},
+        {"gulp", gulp},
+        {"memory", memory},
         {"two_communicators", two_communicators},
         {"sub", sub},
         {"pairs", pairs},
