@@ -5,6 +5,7 @@
 #include "lang/print.h"
 #include "lower/emit.h"
 #include "lower/kernels.h"
+#include "lower/signatures.h"
 #include "lower/stages.h"
 #include "lower/storage.h"
 #include "lower/syncs.h"
@@ -39,6 +40,7 @@ Lowered lower(const Graph &scheduled, const LowerOptions &options) {
     if (!wrong.empty()) throw Error("internal: the plan of " + function + " breaks a rule. " + wrong);
     std::vector<uint8_t> bytes = plan::pack(plan);
     Halide::Module module = link_kernels(function, kernels.modules);
+    add_signatures(module, function, plan::signatures(plan));
     return {std::move(l), std::move(plan), std::move(bytes), function, module};
 }
 

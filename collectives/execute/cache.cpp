@@ -6,6 +6,7 @@
 #include "collectives/base/error.h"
 #include "collectives/execute/instance.h"
 #include "collectives/plan/pack.h"
+#include "collectives/plan/signature.h"
 #include "collectives/plan/validate.h"
 
 namespace stretto::runtime {
@@ -47,6 +48,18 @@ Program &PlanCache::search(const halide_buffer_t *plan) {
     (*known)->address = plan->host;
     std::rotate(programs_.begin(), known, known + 1);
     return *programs_[0];
+}
+
+void PlanCache::check_kernels(Program &program, Dispatch dispatch) {
+    if (!dispatch) throw Refusal("the function that calls the kernels is null", STRETTO_BAD_PLAN);
+    const auto signatures = plan::signatures(program.plan);
+    for (size_t k = 0; k < signatures.size(); k++) {
+        if (signatures[k].text.empty() || dispatch(-1 - int(k), nullptr) == plan::hash_of(signatures[k])) continue;
+        throw Refusal("the plan cannot be run: kernel: kernel " + std::to_string(k) +
+                          " was not compiled for what the plan gives it, " + signatures[k].text,
+                      STRETTO_BAD_PLAN);
+    }
+    program.vouched = dispatch;
 }
 
 }  // namespace stretto::runtime

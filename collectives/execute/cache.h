@@ -12,11 +12,14 @@ namespace stretto::runtime {
 
 struct Instance;
 
+using Dispatch = int (*)(int kernel, void **argv);
+
 struct Program {
     std::vector<uint8_t> bytes;
     const uint8_t *address = nullptr;  // of the bytes the copy was made from
     uint64_t checksum_at = 0;          // in bytes
     plan::PlanT plan;
+    Dispatch vouched = nullptr;                        // the kernels that are known to be the plan's
     std::vector<std::unique_ptr<Instance>> instances;  // the latest first
 
     Program();
@@ -25,9 +28,11 @@ struct Program {
 
 class PlanCache {
 public:
-    // The program in that buffer. Throws Refusal: no buffer, or bytes that are no plan.
-    Program &find(const halide_buffer_t *plan) {
-        return plan && !programs_.empty() && holds(*programs_[0], plan) ? *programs_[0] : search(plan);
+    // The program in that buffer. Throws Refusal: no buffer, bytes that are no plan, or kernels that are not the plan's.
+    Program &find(const halide_buffer_t *plan, Dispatch dispatch) {
+        Program &found = plan && !programs_.empty() && holds(*programs_[0], plan) ? *programs_[0] : search(plan);
+        if (found.vouched != dispatch) check_kernels(found, dispatch);
+        return found;
     }
 
 private:
@@ -35,6 +40,7 @@ private:
 
     static bool holds(const Program &program, const halide_buffer_t *plan);
     Program &search(const halide_buffer_t *plan);
+    static void check_kernels(Program &program, Dispatch dispatch);
 };
 
 }  // namespace stretto::runtime

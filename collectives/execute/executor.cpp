@@ -31,7 +31,7 @@ public:
     int run(const halide_buffer_t *plan_bytes, Dispatch dispatch, void **argv) {
         const char *name = "stretto_execute_v1";
         try {
-            Program &program = cache_.find(plan_bytes);
+            Program &program = cache_.find(plan_bytes, dispatch);
             name = program.plan.name.c_str();
             Instance &in = bind(program, argv);
             Execution x{comm_, program, in, dispatch, reserve(arena_, in.arena_bytes, "scratch"), flights_};

@@ -144,9 +144,10 @@ private:
         const bool to_peers = !in.messages && direct && direct->to_peers && to.sends_results && !to.streamed;
         cut(s, sums, to_peers, to);
         operands(s, to);
+        auto to_all = [&](auto &store) { return std::count(store.to.begin(), store.to.end(), true) == in.ranks; };
         for (auto &store : to.stores)
-            for (int i = 1, q = in.rank; to_peers && i < in.ranks; i++)
-                if (q = (q + 1) % in.ranks; store.to[size_t(q)]) add_store(store.buffer, q, to.peer_stores);
+            for (int i = 1; to_peers && to_all(store) && i < in.ranks; i++)
+                add_store(store.buffer, (in.rank + i) % in.ranks, to.peer_stores);
         for (auto &store : to.stores)
             for (int q = 0; q < in.ranks; q++)
                 if (store.to[size_t(q)] && q != in.rank && in.near[size_t(q)])
@@ -274,9 +275,32 @@ private:
         }
     }
 
+    // What a loop runs over on this rank.
+    Block range_of(const StageT &s, const StageInstance &to, int loop) const {
+        const Box &region = to.regions[size_t(in.rank)];
+        if (loop < s.outputs) return {region.lo[loop], region.hi[loop]};
+        if (loop == to.block_loop && s.loops[0].range() == Range::Slice) return block_of(to.block_extent, in.rank, in.ranks);
+        return {0, value(s.loops[size_t(loop)].extent())};
+    }
+
+    // A kernel does not look whether what it loads is there.
+    void check_load(const StageT &s, const StageInstance &to, const StageAccessT &a, int rank) const {
+        const Geometry g = geometry_of(p, in, a.buffer, rank);
+        if (to.regions[size_t(in.rank)].empty()) return;
+        for (int d = 0; d < g.dims; d++) {
+            if (a.reach[size_t(d)] < 0) continue;
+            const Block needed = range_of(s, to, a.reach[size_t(d)]), there{g.begin[d], g.begin[d] + g.extent[d]};
+            if (needed.begin >= needed.end || (needed.begin >= there.begin && needed.end <= there.end)) continue;
+            auto range = [](const Block &b) { return "[" + std::to_string(b.begin) + ", " + std::to_string(b.end) + ")"; };
+            throw Refusal("stage " + stage_name(s) + " loads " + range(needed) + " of dimension " + std::to_string(d) + " of " +
+                          p.buffers[size_t(a.buffer)]->name + "; rank " + std::to_string(rank) + " has " + range(there));
+        }
+    }
+
     // A view of what one access reads of one rank's buffer.
     void *view(const StageT &s, StageInstance &to, int access, int rank) {
         const int buffer = s.accesses[size_t(access)]->buffer;
+        check_load(s, to, *s.accesses[size_t(access)], rank);
         View &view = in.views.emplace_back();
         view.set_type(p.buffers[size_t(buffer)]->type);
         view.show(geometry_of(p, in, buffer, rank), nullptr);

@@ -9,8 +9,6 @@ namespace stretto::runtime {
 
 struct Flights;
 
-using Dispatch = int (*)(int kernel, void **argv);
-
 // One call of a program on this rank.
 struct Execution {
     stretto_comm_t &comm;

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "collectives/plan/rules.h"
+#include "collectives/plan/signature.h"
 
 namespace stretto::plan {
 namespace {
@@ -21,10 +23,23 @@ public:
         if (cpu.stages.size() != p.stages.size())
             fail("kernel", "cpu.stages", "has %zu entries, the plan has %zu stages", cpu.stages.size(), p.stages.size());
         for (size_t i = 0; i < cpu.stages.size(); i++) kernels(at("cpu.stages", i), *cpu.stages[i], *p.stages[i]);
+        one_signature();
     }
 
 private:
     const CpuT &cpu;
+
+    // Wherever a kernel is used it gets the same arguments.
+    void one_signature() {
+        std::map<int, std::string> known;
+        for (auto &use : kernel_uses(p)) {
+            const int id = use.kernel->id;
+            const std::string text = signature(p, use).text, &first = known.emplace(id, text).first->second;
+            const std::string rule = "kernel: kernel " + std::to_string(id);
+            if (text != first) throw Broken(rule + " is used as " + first + " and as " + text);
+            if (id == cpu.scalar_kernel) throw Broken(rule + " is the scalars' and used as " + text);
+        }
+    }
 
     // How many loads from Each rank, and sums, a kernel reads.
     struct Uses {

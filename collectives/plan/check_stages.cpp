@@ -50,6 +50,9 @@ private:
         const bool by_blocks = blocks == 1 && s.outputs == 1 && s.loops[0].extent().kind() == ExtentKind::Ranks;
         if (s.kind == StageKind::BlockSum ? !by_blocks : blocks > 0)
             fail("loop", at(here, "kind"), "is BlockSum if and only if one loop runs over a block, the one of loop 0");
+        for (size_t d = size_t(s.outputs); s.kind == StageKind::Fold && d < s.loops.size(); d++)
+            if (s.loops[d].extent().kind() != ExtentKind::Ranks)
+                fail("loop", at(at(here, "loops", d), "extent"), "of what is folded is not the number of ranks");
         if (s.kind == StageKind::Sweep && s.outputs != int(s.loops.size()))
             fail("loop", at(here, "outputs"), "is %d, a sweep of %zu loops has that many", s.outputs, s.loops.size());
     }

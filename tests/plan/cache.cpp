@@ -50,6 +50,7 @@ TEST_CASE("another plan of the same length where one was before") {
     REQUIRE(first.size() == second.size());
     on_ranks(World::Threads, 3, [&](stretto_comm_t *comm) {
         std::vector<uint8_t> place(first.size());
+        describe_kernels(broadcast(1));
         float a = float(stretto_comm_rank(comm)), b = -1;
         View va(&a, {1}), vb(&b, {1});
         void *argv[] = {va.get(), vb.get()};

@@ -1,6 +1,7 @@
 // The kernels of the hand-made plans: C++ functions with the arguments that Halide's kernels have. All of floats. As
 // Halide does, they check that what they load is inside the view, and return an error when it is not.
 #pragma once
+#include "collectives/plan/plan_generated.h"
 
 namespace stretto::test {
 
@@ -37,6 +38,8 @@ enum Kernel {
     kernel_count
 };
 
+// Calls one; of -1 - kernel it says the hash of what the plan that this thread has described promises.
 int dispatch(int kernel, void **argv);
+void describe_kernels(const plan::PlanT &plan);
 
 }  // namespace stretto::test

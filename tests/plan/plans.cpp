@@ -7,7 +7,6 @@
 namespace stretto::test {
 
 using namespace plan;
-
 namespace {
 
 Extent size(int64_t i) { return Extent(ExtentKind::Size, i); }
@@ -30,8 +29,7 @@ PlanT with_tensors(const char *name, int dims, const std::vector<Tensor> &tensor
     for (int d = 0; d < dims; d++) {
         extents.push_back(size(d));
         auto s = std::make_unique<SizeT>();
-        s->name = dims == 1 ? "n" : d == 0 ? "B"
-                                           : "H";
+        s->name = dims == 1 ? "n" : std::string(1, "BH"[d]);
         for (size_t i = 0; i < tensors.size() && s->argument < 0; i++)
             if (tensors[i].sliced != d) s->argument = int(i), s->dimension = d;
         if (s->argument < 0) s->parameter = int(tensors.size());
@@ -143,6 +141,26 @@ void add_total(PlanT &p, const char *name) {
     p.name = name;
 }
 
+// Scratch of an element a block.
+int add_blocks(PlanT &p) {
+    auto b = std::make_unique<BufferT>();
+    b->name = "total.blocks";
+    b->type = Type::Float32;
+    b->extents = {Extent(ExtentKind::Ranks, 0)};
+    p.buffers.push_back(std::move(b));
+    return int(p.buffers.size()) - 1;
+}
+
+void add_fold(PlanT &p, int blocks, int total) {
+    Made f("total", 0, Range::Whole, -1);
+    f.stage.kind = StageKind::Fold;
+    f.stage.loops = {Loop(Extent(ExtentKind::Ranks, 0), Range::Whole)};
+    f.access(blocks, From::Own, How::Read, {0});
+    f.access(total, From::Own, How::Write, {});
+    f.kernels.kernel = kernel(fold, {0});
+    add_item(p, f);
+}
+
 }  // namespace
 
 PlanT all_reduce(int dims, Carried how) {
@@ -245,12 +263,56 @@ PlanT left_of(int root) {
     return p;
 }
 
+PlanT shifted_and_gathered() {
+    PlanT p = with_tensors("shifted_and_gathered", 1,
+                           {{"x", Access::Input, LayoutKind::Local, -1},
+                            {"y", Access::Output, LayoutKind::Local, -1},
+                            {"z", Access::Output, LayoutKind::Replicated, -1}});
+    Made shift("y", 1, Range::Whole, -1);
+    shift.access(0, From::Own, How::Read, {0});
+    shift.access(1, From::Shift, How::Write, {0}, 1);
+    shift.stage.accesses[1]->cyclic = true;
+    shift.kernels.kernel = kernel(copy_1d, {0});
+    add_item(p, shift);
+    Made gather("z", 1, Range::Slice, 0);
+    gather.access(0, From::Shift, How::Read, {0}, -1);
+    gather.access(2, From::Each, How::Write, {0});
+    gather.kernels.kernel = kernel(copy_1d, {0});
+    add_item(p, gather);
+    add_sync(p, {0, 1, 2});
+    return p;
+}
+
+PlanT riding_sums() {
+    PlanT p = with_tensors("riding_sums", 1,
+                           {{"x", Access::Input, LayoutKind::Sliced, 0}, {"y", Access::Output, LayoutKind::Sliced, 0}});
+    add_total(p, "riding_sums");
+    const int blocks = add_blocks(p);
+    Made s("y", 1, Range::Slice, 0);
+    s.access(0, From::Own, How::Read, {0});
+    s.access(1, From::Own, How::Write, {0});
+    s.kernels.kernel = kernel(copy_1d, {0});
+    add_item(p, s);
+    Made r("total.blocks", 0, Range::Whole, -1);
+    r.stage.kind = StageKind::BlockSum;
+    r.stage.rides = true;
+    r.stage.loops = {Loop(Extent(ExtentKind::Ranks, 0), Range::Slice), Loop(size(0), Range::Block)};
+    r.stage.outputs = 1;
+    r.access(1, From::Own, How::Read, {1});
+    r.access(blocks, From::Own, How::Write, {0});
+    r.kernels.kernel = kernel(block_sum, {0});
+    add_item(p, r);
+    add_fold(p, blocks, 2);
+    return p;
+}
+
 PlanT fused_momentum() {
     PlanT p = with_tensors("momentum", 1,
                            {{"g", Access::Input, LayoutKind::Partial, -1},
                             {"p", Access::InOut, LayoutKind::Replicated, -1},
                             {"m", Access::InOut, LayoutKind::Sliced, 0}});
     p.schedule = "fused";
+    p.program = "gsum = all_reduce(g)\np <- p1";
     auto lr = std::make_unique<ArgumentT>();
     lr->name = "lr";
     lr->scalar = true;
@@ -287,27 +349,17 @@ PlanT block_sums(bool sliced) {
         "block_sums", 1,
         {{"x", Access::Input, sliced ? LayoutKind::Sliced : LayoutKind::Replicated, sliced ? 0 : -1}});
     add_total(p, "block_sums");
-    auto b = std::make_unique<BufferT>();
-    b->name = "total.blocks";
-    b->type = Type::Float32;
-    b->extents = {Extent(ExtentKind::Ranks, 0)};
-    p.buffers.push_back(std::move(b));
+    const int blocks = add_blocks(p);
     Made s("total.blocks", 0, Range::Whole, -1);
     s.stage.kind = StageKind::BlockSum;
     s.stage.loops = {Loop(Extent(ExtentKind::Ranks, 0), sliced ? Range::Slice : Range::Whole), Loop(size(0), Range::Block)};
     s.stage.outputs = 1;
     s.access(0, From::Own, How::Read, {1});
-    s.access(2, sliced ? From::Each : From::Own, How::Write, {0});
+    s.access(blocks, sliced ? From::Each : From::Own, How::Write, {0});
     s.kernels.kernel = kernel(block_sum, {0});
     add_item(p, s);
-    if (sliced) add_sync(p, {2});
-    Made f("total", 0, Range::Whole, -1);
-    f.stage.kind = StageKind::Fold;
-    f.stage.loops = {Loop(Extent(ExtentKind::Ranks, 0), Range::Whole)};
-    f.access(2, From::Own, How::Read, {0});
-    f.access(1, From::Own, How::Write, {});
-    f.kernels.kernel = kernel(fold, {0});
-    add_item(p, f);
+    if (sliced) add_sync(p, {blocks});
+    add_fold(p, blocks, 1);
     return p;
 }
 

@@ -37,6 +37,12 @@ plan::PlanT fused_momentum();
 // total() = sum of x by blocks. Sliced: x is, and its block sums are stored to all; else each rank makes all blocks.
 plan::PlanT block_sums(bool sliced);
 
+// y = x of the rank before, stored there; z = x of the rank after (or this one's at the end), gathered. Not to be computed.
+plan::PlanT shifted_and_gathered();
+
+// y = x, sliced, and sums of its blocks that ride in that sweep; total folds them. Not to be computed.
+plan::PlanT riding_sums();
+
 // total() = sum over ranks and elements of a local g: a load of all of each rank's buffer.
 plan::PlanT whole_sum();
 
@@ -53,15 +59,17 @@ void on_ranks(World world, int ranks, const std::function<void(stretto_comm_t *)
 // A packed plan, to be called.
 class Packed {
 public:
-    explicit Packed(const plan::PlanT &plan) : bytes_(plan::pack(plan)) {}
+    explicit Packed(const plan::PlanT &plan) : plan_(plan), bytes_(plan::pack(plan)) {}
     // 0, or a status.
     int operator()(stretto_comm_t *comm, std::vector<void *> argv) {
+        describe_kernels(plan_);
         View view(bytes_.data(), {int64_t(bytes_.size())});
         return stretto_execute_v1(comm, view, dispatch, argv.data());
     }
     std::vector<uint8_t> &bytes() { return bytes_; }
 
 private:
+    plan::PlanT plan_;
     std::vector<uint8_t> bytes_;
 };
 

@@ -140,6 +140,59 @@ TEST_CASE("D17: two roots of a broadcast: the text says which rank reads of whic
     }
 }
 
+TEST_CASE("D4: a plan that leaves out a wait is refused, and one that gives a kernel other arguments") {
+    plan::PlanT p = fused_momentum();
+    p.syncs.clear();
+    p.items.pop_back();
+    Packed no_wait(p), good(fused_momentum());
+    auto told = [](Packed &program) {
+        return told_by(World::Threads, [&](stretto_comm_t *comm) {
+            int64_t lo, hi;
+            stretto_slice(5, stretto_comm_rank(comm), 2, &lo, &hi);
+            Floats g(5, 1), x(5, 1), m(hi - lo, 1);
+            float lr = 1;
+            View vg(g.data(), {5}), vp(x.data(), {5}), vm(m.data(), {hi - lo}, {lo});
+            return program(comm, {vg.get(), vp.get(), vm.get(), &lr});
+        });
+    };
+    CHECK(told(good) == "");
+    CHECK(told(no_wait) == "STRETTO_INVALID: momentum: the end needs a sync before it: another rank may be at g");
+    const std::string other = "STRETTO_BAD_PLAN: stretto_execute_v1: the plan cannot be run: kernel: kernel ";
+    auto damaged = [&](const std::function<void(plan::PlanT &)> &change) {
+        plan::PlanT q = fused_momentum();
+        change(q);
+        Packed program(fused_momentum());
+        program.bytes() = plan::pack(q);
+        return told(program);
+    };
+    CHECK(damaged([](plan::PlanT &q) { q.cpu->stages[0]->direct[0]->kernel->scalars.clear(); }) ==
+          other +
+              "11 was not compiled for what the plan gives it, sweep of 1 + 0 loops: 2 x float32[0] -> float32[0] in place, "
+              "float32[0] in place");
+    CHECK(damaged([](plan::PlanT &q) { q.stages[0]->accesses[0]->reach = {-1}; }).find(other) == 0);
+    CHECK(damaged([](plan::PlanT &q) { q.scalars[0]->type = plan::Type::Float64; }).find(other) == 0);
+    CHECK(damaged([](plan::PlanT &q) { q.cpu->stages[0]->kernel->id = momentum_scalars; }) ==
+          other +
+              "11 is the scalars' and used as sweep of 1 + 0 loops: float32, sum float32 -> float32[0] in place, "
+              "float32[0] in place");
+}
+
+TEST_CASE("D4: a load of more than there is is refused") {
+    plan::PlanT p = all_gather(1, 0);  // each rank's slice; now all of x on every rank
+    p.stages[0]->loops[0] = plan::Loop(p.stages[0]->loops[0].extent(), plan::Range::Whole);
+    p.stages[0]->accesses[1]->from = plan::From::Own;
+    Packed program(p);
+    on_ranks(World::Threads, 2, [&](stretto_comm_t *comm) {
+        int64_t lo, hi;
+        stretto_slice(5, stretto_comm_rank(comm), 2, &lo, &hi);
+        Floats x(hi - lo, 1), out(5);
+        View vx(x.data(), {hi - lo}, {lo}), vout(out.data(), {5});
+        CHECK(program(comm, {vx.get(), vout.get()}) == STRETTO_INVALID);
+        CHECK(std::string(stretto_last_error()) == "all_gather: stage out loads [0, 5) of dimension 0 of x; rank " +
+                                                       std::string(lo ? "1 has [2, 5)" : "0 has [0, 2)"));
+    });
+}
+
 TEST_CASE("D5: scratch of more than any address space is refused; what no stage needs takes none") {
     for (bool used : {false, true}) {
         plan::PlanT p = broadcast(0);
