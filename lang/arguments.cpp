@@ -50,7 +50,13 @@ void require(const Expr &condition, const std::string &text) {
 
 GeneratorParamBase::GeneratorParamBase(const std::string &name) : name(name) {
     check_name(name, "parameter");
-    if (Recorder::open) Recorder::open->parameters.push_back(this);
+    if (name == "target" || name == "schedule")
+        throw Error("no parameter can be called " + name + ", as " + name + "=... is the command line's own.\nLegal: another name");
+    if (!Recorder::open) return;
+    for (auto *other : Recorder::open->parameters)
+        if (other->name == name)
+            throw Error("two parameters are called " + name + ".\nLegal: a name of its own for each");
+    Recorder::open->parameters.push_back(this);
 }
 
 namespace {

@@ -175,7 +175,16 @@ class Builder {
         f.source = access(blocks, r.type, {index(block)});
         return add(f);
     }
+    void check_indices(const Node &n) const {
+        constexpr size_t most = 8;  // max_dimensions of a plan
+        if (n.domain.size() <= most) return;
+        const size_t reduced = n.rvars().size();
+        fail(n.name + " has " + counted(n.dimensions(), "dimension") +
+                 (reduced ? " and is reduced over " + counted(reduced, "index") : ""),
+             "at most " + std::to_string(most) + " indices, with those that are reduced");
+    }
     NodeId add(const Node &n) {
+        check_indices(n);
         NodeId id = g.add(n).id;
         infer_node(g, id);
         return id;
@@ -298,6 +307,7 @@ class Builder {
         n.accumulator = accumulator_type(x.type);
         for (size_t d = 0; d < x.dims.size(); d++)
             n.domain.push_back({default_index(int(d)), x.dims[d], x.layout.axes_of(d)});
+        check_indices(n);
         n.layout = x.layout;
         tensor_names.insert(a.name);
         return node_of[a.definition.get()] = g.add(n).id;

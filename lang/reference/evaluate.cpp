@@ -3,6 +3,7 @@
 #include <set>
 #include <sstream>
 #include "lang/reference/arithmetic.h"
+#include "lang/reference/reference.h"
 #include "lang/shared_parts.h"
 
 namespace stretto {
@@ -138,8 +139,9 @@ class Compiler {
             if (!it->second.contains(at)) {
                 std::string where;
                 for (int64_t i : at) where += (where.empty() ? "" : ", ") + std::to_string(i);
-                throw Error("reference: rank " + std::to_string(r.memory->rank) + " has no element (" +
-                            where + ") of node " + std::to_string(id));
+                throw NoElement("reference: rank " + std::to_string(r.memory->rank) + " has no element (" + where +
+                                    ") of node " + std::to_string(id),
+                                it->second.bytes.empty());
             }
             return cast_value(it->second.load(it->second.position(at)), it->second.type, t);
         });

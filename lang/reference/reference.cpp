@@ -78,16 +78,31 @@ std::vector<RankState> states(const Graph &g, int ranks, const RunInputs &in) {
     return all;
 }
 
-std::string failed_requirement(const Graph &g, const std::vector<RankState> &ranks) {
-    for (auto &q : g.requirements) {
-        Evaluator holds(expand_functions(q.condition), {});
-        for (auto &r : ranks)
-            if (!holds(r, {}).as<bool>()) return q.text;
-    }
-    return "";
-}
-
 }  // namespace
+
+std::function<Names(const RunInputs &)> requirements_of(const Graph &g, int ranks) {
+    std::vector<std::pair<Evaluator, std::string>> conditions;
+    std::function<void(const Expr &, const std::string &)> add = [&](const Expr &e, const std::string &text) {
+        auto *both = e.as<Halide::Internal::And>();
+        if (!both) return void(conditions.emplace_back(Evaluator(expand_functions(e), {}), text));
+        add(both->a, text);
+        add(both->b, text);
+    };
+    for (auto &q : g.requirements) add(q.condition, q.text);
+    // Conditions read neither a tensor nor rank(): one rank speaks for all.
+    return [=, arguments = g.arguments](const RunInputs &in) mutable {
+        Names failed;
+        if (conditions.empty()) return failed;
+        RankState s;
+        s.ranks = ranks;
+        s.sizes = in.sizes;
+        for (auto &a : arguments)
+            if (a.scalar) s.scalars[a.name] = scalar_input(a, in);
+        for (auto &[holds, text] : conditions)
+            if (!holds(s, {}).as<bool>()) failed.push_back(text);
+        return failed;
+    };
+}
 
 RunResult interpret(const Graph &g, int ranks, const RunInputs &in, const ReferenceOptions &options) {
     if (ranks < 1) throw Error("reference: " + std::to_string(ranks) + " ranks");
@@ -100,8 +115,10 @@ RunResult interpret(const Graph &g, int ranks, const RunInputs &in, const Refere
             tensors.push_back(a.access == Access::InOut ? run.ranks[size_t(r)].tensors.at(a.node)
                                                         : make_host_tensor(g, a, in.sizes, r, ranks));
     }
-    result.failed_requirement = failed_requirement(g, run.ranks);
-    if (!result.failed_requirement.empty()) return result;
+    if (Names failed = requirements_of(g, ranks)(in); !failed.empty()) {
+        result.failed_requirement = failed[0];
+        return result;
+    }
 
     for (auto &n : g.nodes)
         if (!n.is_argument()) interpreter::compute(run, n);

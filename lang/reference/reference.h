@@ -16,6 +16,7 @@
 //   Fold         Blocks 0..P-1 in order, from block 0's value.
 //   Max, Min     NaN if an operand is NaN, else with -0 < +0.
 #pragma once
+#include "lang/error.h"
 #include "lang/graph.h"
 #include "lang/reference/values.h"
 
@@ -39,6 +40,15 @@ struct ReferenceOptions {
     bool fused_multiply_add = true;  // false: the target has no FMA, contractions multiply, round, and add
 };
 
+// An element is read that its tensor does not have. empty: the tensor has none at all, so that no index would be right.
+struct NoElement : Error {
+    bool empty;
+    NoElement(const std::string &text, bool empty) : Error(text), empty(empty) {}
+};
+
+// The texts of the requirements that these sizes and scalars do not meet, once for each operand of && that is false.
+std::function<Names(const RunInputs &)> requirements_of(const Graph &, int ranks);
+
 // Where block k of P of n elements begins; it ends where block k + 1 begins.
 int64_t block_begin(int64_t n, int k, int ranks);
 
@@ -47,8 +57,8 @@ HostTensor make_host_tensor(const Graph &, const Argument &,
                             const std::map<std::string, int64_t> &sizes, int rank, int ranks);
 
 // Throws an Error if an input is missing or has another type or shape than its argument, if a
-// replicated argument differs between ranks, if an element outside of a tensor is read, or if an
-// expression has a part without a definition.
+// replicated argument differs between ranks, if an element outside of a tensor is read (NoElement), or
+// if an expression has a part without a definition.
 RunResult interpret(const Graph &, int ranks, const RunInputs &, const ReferenceOptions & = {});
 
 }  // namespace stretto

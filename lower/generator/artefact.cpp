@@ -8,6 +8,7 @@
 #include "lang/error.h"
 #include "lang/print.h"
 #include "lower/emit.h"
+#include "lower/generator/c_names.h"
 #include "lower/generator/generator.h"
 #include "lower/loop_nest.h"
 #include "schedule/refuse.h"
@@ -32,12 +33,30 @@ void make_folder(const std::string &path) {
                     ".\nLegal: a folder that exists, or one that can be made");
 }
 
-void check_function_name(const std::string &name) {
-    static const std::regex legal("[A-Za-z_][A-Za-z0-9_]*");
-    if (!std::regex_match(name, legal))
-        throw Error("-f " + name + ": '" + name +
-                    "' cannot be the name of a C function.\n"
-                    "Legal: letters, digits and '_', not beginning with a digit");
+// A name near this one that a header can have.
+std::string proposed(const std::string &name, bool external) {
+    const std::string words = std::regex_replace(name, std::regex("[^A-Za-z0-9]+"), "_");  // without "__"
+    const std::string s = std::regex_replace(words, std::regex("^_|_$"), "");
+    if (s != name && c_name_fault(s, external).empty()) return s;
+    return external ? "run_" + s : s + "_value";
+}
+
+// The header's names: of the function, and of its parameters, the first of which is comm.
+void check_names(const Graph &g, const std::string &function) {
+    std::string why = c_name_fault(function, true);
+    if (!why.empty())
+        throw Error("-f " + function + ": " + why + ".\nLegal: letters, digits and '_', not beginning with a digit, as -f " +
+                    proposed(function, true));
+    Names names = size_parameters(g);
+    for (auto &a : g.arguments) names.push_back(a.name);
+    for (auto &name : names) {
+        why = name == "comm"               ? "'comm' is the function's first parameter, the communicator"
+              : name == function + "_plan" ? "'" + name + "' is the name of what belongs to " + function
+                                           : c_name_fault(name, false);
+        if (!why.empty())
+            throw Error("In program " + g.program + ": no header can have the argument " + name + ": " + why +
+                        ".\nLegal: another name, as " + proposed(name, false));
+    }
 }
 
 std::string c_type(const Type &t) {
@@ -114,7 +133,7 @@ std::vector<std::string> write_artefact(const Program &p, const Schedule &s, con
     for (auto &e : r.emit)
         if (!among(emit_kinds(), e))
             refuse_unknown("there is nothing called '" + e + "' to emit", e, emit_kinds(), "-e takes: " + join(emit_kinds()));
-    check_function_name(r.function);
+    check_names(s.graph(), r.function);
     make_folder(r.directory);
     std::vector<std::string> written;
     auto path = [&](const std::string &extension) {

@@ -79,7 +79,15 @@ struct Run {
     void operator()(int ranks, const std::map<std::string, int64_t> &sizes) {
         // One run in three also has NaN, infinities, both zeros, subnormal and extreme numbers.
         RunInputs inputs = random_inputs(program, sizes, ranks, o.seed + uint64_t(report.runs), report.runs % 3 == 2 ? 12 : 0);
-        RunResult expected = interpret(program, ranks, inputs, {has_fused_multiply_add(parse_target(o.compile.target))});
+        RunResult expected;
+        try {
+            expected = interpret(program, ranks, inputs, {has_fused_multiply_add(parse_target(o.compile.target))});
+        } catch (const NoElement &e) {
+            // A table without entries has none to look up: the program means nothing at these sizes.
+            if (!e.empty) throw;
+            report.empty++;
+            return;
+        }
         Names parts;
         for (auto &[name, value] : sizes) parts.push_back(name + " = " + std::to_string(value));
         parts.push_back(std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"));
@@ -129,7 +137,11 @@ struct Run {
             if (status[r])
                 throw RuntimeError(status[r], where + ": rank " + std::to_string(r) + ": " + text[r]);
         }
-        if (!expected.failed_requirement.empty()) return;
+        if (!expected.failed_requirement.empty()) {
+            report.refused++;
+            report.requirement = expected.failed_requirement;
+            return;
+        }
         for (auto &[name, tensors] : expected.arguments) {
             std::vector<HostTensor> got;
             for (int r = 0; r < ranks; r++) got.push_back(memory[r].at(name));
@@ -149,9 +161,8 @@ struct Run {
 }  // namespace
 
 bool CheckReport::ok() const {
-    for (auto &x : outputs)
-        if (x.different) return false;
-    return runs > 0;
+    auto same = [](const Output &x) { return x.elements > 0 && x.different == 0; };
+    return !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), same);
 }
 
 std::string to_string(const CheckReport &r) {
@@ -160,8 +171,46 @@ std::string to_string(const CheckReport &r) {
         o << x.name << ": " << x.different << " of " << x.elements << " elements differ, largest difference "
           << x.largest << "\n";
     o << r.runs << " runs" << (r.first_difference.empty() ? "" : "; first: " + r.first_difference) << "\n";
+    if (r.refused) o << r.refused << " of them refused: the requirement '" << r.requirement << "' does not hold\n";
+    if (r.empty) o << r.empty << " left out: they would read elements of a tensor that has none\n";
+    Names nothing;
+    for (auto &x : r.outputs)
+        if (!x.elements) nothing.push_back(x.name);
+    if (r.outputs.empty() || !nothing.empty())
+        o << "Nothing " << (nothing.empty() ? "" : "of " + join(nothing) + " ") << "was compared.\n"
+          << "Legal: sizes of tensors that have elements and meet the requirements, as --check-sizes 8,1000 (CheckOptions::sizes);\n"
+          << "arguments with a range in which the requirements hold, as lr.range(0.1, 0.9)\n";
     return o.str();
 }
+
+namespace {
+
+using Sizes = std::map<std::string, int64_t>;
+
+// v for size s of the program, and for the others small ones. Where the requirements do not hold there, but do for a larger v
+// (which stays as it is if it is `given`) or for other values of the others, those; if they never do, where most of them do.
+Sizes sizes_for(const Graph &program, int s, int64_t v, int P, bool given) {
+    auto sizes = [&](int64_t value, int64_t more, bool equal) {
+        Sizes all;
+        for (int t = 0; t < int(program.sizes.size()); t++)
+            all[program.sizes[size_t(t)]] = t == s || equal ? value : 3 + 2 * ((t + P) % 3) + more;
+        return all;
+    };
+    auto failed = requirements_of(program, P);
+    Sizes best;
+    size_t fewest = SIZE_MAX;
+    for (int64_t more = 0; more <= 1 << 16; more = more < 64 ? more + 1 : 2 * more)
+        for (int other = 0; other < 3; other++) {
+            Sizes tried = sizes(given ? v : v + more, other == 1 ? more : 0, other == 2);
+            const size_t failures = failed(random_scalars(program, tried, P, 1)).size();
+            if (failures < fewest) best = tried;
+            fewest = std::min(fewest, failures);
+            if (!fewest) return best;
+        }
+    return best;
+}
+
+}  // namespace
 
 CheckReport check_lowered(const Graph &program, const Graph &scheduled, const Compiled &compiled,
                           const CheckOptions &o) {
@@ -176,11 +225,7 @@ CheckReport check_lowered(const Graph &program, const Graph &scheduled, const Co
         if (count == 0) run(P, {});
         // Every value for every size; the others stay small, since the reference walks each element.
         for (int64_t v : values)
-            for (int s = 0; s < count; s++) {
-                std::map<std::string, int64_t> sizes;
-                for (int t = 0; t < count; t++) sizes[program.sizes[t]] = t == s ? v : 3 + 2 * ((t + P) % 3);
-                run(P, sizes);
-            }
+            for (int s = 0; s < count; s++) run(P, sizes_for(program, s, v, P, !o.sizes.empty()));
     }
     return report;
 }

@@ -1,6 +1,7 @@
 #include "lower/generator/command_line.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 #include "lang/error.h"
 #include "lower/generator/artefact.h"
@@ -12,9 +13,17 @@ namespace stretto {
 
 namespace {
 
-void list_generators(std::ostream &out) {
+// Also when one of them cannot be made: its error comes after the list. Returns the exit status.
+int list_generators(std::ostream &out, std::ostream &err) {
+    std::string errors;
     for (auto &[name, factory] : registered_generators()) {
-        auto g = factory();
+        std::unique_ptr<GeneratorBase> g;
+        try {
+            g = make_generator(name);
+        } catch (const std::exception &e) {
+            errors += std::string(e.what()) + "\n";
+            continue;
+        }
         out << name << "\n  parameters:";
         for (auto *p : g->parameters())
             out << " " << p->name << "=" << p->text() << " (" << p->type_text() << ")";
@@ -23,6 +32,8 @@ void list_generators(std::ostream &out) {
         for (auto *s : g->schedules()) out << ", " << s->name();
         out << "\n";
     }
+    err << errors;
+    return errors.empty() ? 0 : 1;
 }
 
 std::vector<std::string> split_commas(const std::string &s) {
@@ -32,40 +43,60 @@ std::vector<std::string> split_commas(const std::string &s) {
     return v;
 }
 
-std::vector<int> parse_ranks(const std::string &s) {
-    std::vector<int> ranks;
+template <class T>
+std::vector<T> parse_numbers(const std::string &option, const std::string &s, const std::string &what, T low, T high) {
+    std::vector<T> numbers;
     for (auto &part : split_commas(s)) {
-        size_t used = 0;
-        int n = 0;
-        try {
-            n = std::stoi(part, &used);
-        } catch (const std::exception &) {}
-        if (used != part.size() || n < 1 || n > 64)
-            throw Error("--check " + s + ": '" + part +
-                        "' is no number of ranks.\nLegal: numbers from 1 to 64, as in --check 1,2,4");
-        ranks.push_back(n);
+        T n = 0;
+        auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), n);
+        if (part.empty() || error != std::errc() || end != part.data() + part.size() || n < low || n > high)
+            throw Error(option + " " + s + ": '" + part + "' is no " + what + ".\nLegal: numbers from " + std::to_string(low) +
+                        " to " + std::to_string(high) + ", as in " + option + " 1,2,4");
+        numbers.push_back(n);
     }
-    if (ranks.empty()) throw Error("--check needs numbers of ranks.\nLegal: --check 1,2,4");
-    return ranks;
+    return numbers;
+}
+
+// The options that each use of the program reads; the others would be without effect.
+void check_use(const CLI::App &app) {
+    struct Use {
+        std::string chosen_by, what;
+        Names reads;
+    };
+    const std::vector<Use> uses = {{"-r", "writes Halide's runtime", {"-r", "-o", "name=value"}},
+                                   {"--check", "runs, and writes no files", {"--check", "--check-sizes", "--check-streaming", "-g", "name=value"}},
+                                   {"-g", "writes files", {"-g", "-f", "-o", "-e", "name=value"}},
+                                   {"", "lists generators", {}}};
+    auto given = [&](const std::string &option) { return option.empty() || app.get_option(option)->count() > 0; };
+    auto use = std::find_if(uses.begin(), uses.end(), [&](auto &u) { return given(u.chosen_by); });
+    auto needs = [&](const std::string &option) { return option == "--check-sizes" || option == "--check-streaming" ? "--check" : "-g"; };
+    for (std::string option : {"-g", "-f", "-o", "-e", "-r", "--check", "--check-sizes", "--check-streaming", "name=value"})
+        if (given(option) && std::find(use->reads.begin(), use->reads.end(), option) == use->reads.end()) {
+            const std::string with = use->chosen_by.empty() ? "without -g the program " : use->chosen_by + " ";
+            throw Error(option + " would have no effect: " + with + use->what + ".\nLegal: " +
+                        (use->chosen_by.empty() ? option + " with " + needs(option) : "with " + use->chosen_by + ": " + join(use->reads)));
+        }
+    if (use->chosen_by == "--check" && !given("-g")) throw Error("--check without a generator.\nLegal: -g NAME --check 1,2,4");
 }
 
 struct Options {
-    std::string generator, function, directory, emit = "static_library,c_header", runtime, check;
+    std::string generator, function, directory, emit = "static_library,c_header", runtime, check, sizes;
     bool streaming = false;
     std::string target = "host", schedule = "default";
     std::vector<std::pair<std::string, std::string>> parameters;
 };
 
-int perform(Options &o, std::ostream &out) {
+int perform(Options &o, std::ostream &out, std::ostream &err) {
     if (!o.runtime.empty()) {
         if (o.directory.empty())
             throw Error("-r " + o.runtime + " needs a folder to write to.\nLegal: -o DIR");
+        if (!o.parameters.empty() || o.schedule != "default")
+            throw Error("-r writes Halide's runtime, which no schedule or parameter changes.\nLegal: -r NAME -o DIR target=TARGET");
         out << write_halide_runtime(o.runtime, o.directory, o.target) << "\n";
         return 0;
     }
     if (o.generator.empty()) {
-        list_generators(out);
-        return 0;
+        return list_generators(out, err);
     }
     auto g = make_generator(o.generator);
     for (auto &[name, value] : o.parameters) g->set_parameter(name, value);
@@ -74,8 +105,10 @@ int perform(Options &o, std::ostream &out) {
     Schedule s = make_schedule(*g, p, o.schedule);
     if (!o.check.empty()) {
         CheckOptions c;
-        c.ranks = parse_ranks(o.check);
+        c.ranks = parse_numbers<int>("--check", o.check, "number of ranks", 1, 64);
+        if (c.ranks.empty()) throw Error("--check needs numbers of ranks.\nLegal: --check 1,2,4");
         c.compile.target = o.target;
+        c.sizes = parse_numbers<int64_t>("--check-sizes", o.sizes, "size", 0, int64_t(1) << 31);
         c.streaming_size = o.streaming;
         CheckReport report = check(p, s, c);
         out << to_string(report);
@@ -108,6 +141,7 @@ int run_command_line(const std::vector<std::string> &arguments, std::ostream &ou
     app.add_option("-e", o.emit, "what to write, with commas between: " + join(emit_kinds()))->capture_default_str();
     app.add_option("-r", o.runtime, "write Halide's runtime as a library of this name instead");
     app.add_option("--check", o.check, "run on these numbers of ranks against the reference, as in 1,2,4");
+    app.add_option("--check-sizes", o.sizes, "with --check: the values that each size has in turn, as in 8,1000");
     app.add_flag("--check-streaming", o.streaming,
                  "with --check: also a size that is stored past the caches (slow)");
     app.add_option("name=value", assignments,
@@ -123,6 +157,7 @@ int run_command_line(const std::vector<std::string> &arguments, std::ostream &ou
         return 1;
     }
     try {
+        check_use(app);
         for (auto &a : assignments) {
             size_t equals = a.find('=');
             if (equals == std::string::npos || equals == 0)
@@ -134,7 +169,7 @@ int run_command_line(const std::vector<std::string> &arguments, std::ostream &ou
             else if (name == "schedule") o.schedule = value;
             else o.parameters.push_back({name, value});
         }
-        return perform(o, out);
+        return perform(o, out, err);
     } catch (const std::exception &e) {
         err << e.what() << "\n";
     }

@@ -7,6 +7,20 @@
 
 namespace stretto {
 
+namespace {
+
+// What `f` throws, with the generator that it comes from. Errors of programs name that themselves.
+template <class F>
+auto in_generator(const std::string &name, F f) {
+    try {
+        return f();
+    } catch (const Halide::Error &e) {
+        throw Error("In generator " + name + ": " + e.what());
+    } catch (const Error &e) { throw Error("In generator " + name + ": " + e.what()); }
+}
+
+}  // namespace
+
 GeneratorBase::GeneratorBase() {
     prepare_halide();
     Recorder::open = &recorder;
@@ -46,7 +60,7 @@ const Program &GeneratorBase::program(const std::string &name) {
         size_t members = recorder.arguments.size();
         Recorder::open = &recorder;  // for require()
         try {
-            run_algorithm();
+            in_generator(name, [&] { run_algorithm(); });
         } catch (...) {
             close();
             throw;
@@ -65,13 +79,17 @@ std::map<std::string, GeneratorFactory> &registered_generators() {
 }
 
 RegisterGenerator::RegisterGenerator(const std::string &name, GeneratorFactory factory) {
-    registered_generators()[name] = std::move(factory);
+    auto [at, added] = registered_generators().insert({name, std::move(factory)});
+    if (added) return;
+    at->second = []() -> std::unique_ptr<GeneratorBase> {  // nobody can catch what is thrown here
+        throw Error("two generators have this name.\nLegal: a name of its own for each, in STRETTO_REGISTER_GENERATOR");
+    };
 }
 
 std::unique_ptr<GeneratorBase> make_generator(const std::string &name) {
     auto &all = registered_generators();
     auto it = all.find(name);
-    if (it != all.end()) return it->second();
+    if (it != all.end()) return in_generator(name, it->second);
     Names known;
     for (auto &g : all) known.push_back(g.first);
     refuse_unknown("there is no generator '" + name + "'", name, known,

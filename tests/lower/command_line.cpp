@@ -1,12 +1,13 @@
 // The command line of generators: what it lists, writes and checks, and what it says when it cannot.
-#include "lower/generator/command_line.h"
 #include <stretto/stretto.h>
 #include "../golden.h"
+#include "command.h"
 #include "lower/generator/artefact.h"
 
 using namespace stretto;
 using test::check_golden;
 namespace fs = std::filesystem;
+using test::command, test::contents, test::Folder, test::Outcome;
 
 // A parameter of each type.
 struct Scale : Generator<Scale> {
@@ -45,44 +46,6 @@ STRETTO_REGISTER_GENERATOR(Misfit, misfit)
 namespace {
 
 const std::string target = "target=x86-64-linux-avx2-fma";  // goldens are the same on every machine
-
-struct Outcome {
-    int status;
-    std::string out, err;
-};
-
-Outcome command(const std::string &line) {
-    std::istringstream words(line);
-    std::vector<std::string> arguments;
-    for (std::string w; words >> w;) arguments.push_back(w);
-    std::ostringstream out, err;
-    int status = run_command_line(arguments, out, err);
-    return {status, out.str(), err.str()};
-}
-
-std::string contents(const fs::path &path) {
-    std::ifstream file(path, std::ios::binary);
-    REQUIRE_MESSAGE(file, path.string());
-    std::stringstream s;
-    s << file.rdbuf();
-    return s.str();
-}
-
-// A folder that is gone afterwards.
-struct Folder {
-    fs::path path;
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "stretto_XXXXXX").string();
-        path = mkdtemp(name.data());
-    }
-    ~Folder() {
-        fs::remove_all(path);
-    }
-    std::string write(const std::string &name, const std::string &text) const {
-        std::ofstream(path / name) << text;
-        return (path / name).string();
-    }
-};
 
 // What is said about each of the lines, with the folder's name taken out.
 struct Refusals {

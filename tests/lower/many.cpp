@@ -64,3 +64,51 @@ TEST_CASE("300 all-reduced tensors") {
             for (float x : data[size_t(2 * k + 1)]) CHECK(x == 1.0f - 0.25f * 2.0f);
     });
 }
+
+TEST_CASE("B7: 8 dimensions are computed, more are refused in words") {
+    auto program = [](int dimensions, int reduced) {
+        std::vector<Var> i;
+        for (int d = 0; d < dimensions; d++) i.emplace_back("i" + std::to_string(d));
+        Input<Tensor> x("x", f32, std::vector<Extent>(size_t(dimensions), Extent(2)));
+        Output<Tensor> y("y", f32, std::vector<Extent>(size_t(dimensions - reduced), Extent(2)));
+        const TensorRef whole(x.definition(), {i.begin(), i.end()});
+        TensorRef left(y.definition(), {i.begin(), i.end() - reduced});
+        if (reduced) left = sum_over(std::vector<Var>(i.end() - reduced, i.end()), whole);
+        else left = whole * 2.0f;
+        return Program("wide", {x, y});
+    };
+    for (int reduced : {0, 3}) {
+        Program p = program(8, reduced);
+        CHECK(check(p, Schedule(p), {1, 2}).ok());
+    }
+    CHECK_THROWS_WITH_AS(program(9, 0), "In program wide: x has 9 dimensions.\nLegal: at most 8 indices, with those that are reduced",
+                         Error);
+}
+
+TEST_CASE("B7: a fused step of momentum over 64 tensors with long names") {
+    constexpr int count = 64;
+    Size n{"n"};
+    Var i{"i"};
+    Input<float> lr{"lr"};
+    std::vector<ArgumentRef> arguments;
+    for (int k = 0; k < count; k++) {
+        const std::string name = "layer" + std::to_string(k) + "_attention_output_projection_of_all_heads_weight";
+        Input<Tensor> g{name + "_gradient", f32, {n}, partial(Sum)};
+        InOut<Tensor> p{name, f32, {n}}, m{name + "_momentum", f32, {n}};
+        Tensor sum{name + "_sum"}, m1{name + "_new_momentum"}, p1{name + "_new"};
+        sum = all_reduce(g);
+        m1(i) = 0.9f * m(i) + sum(i);
+        p1(i) = p(i) - lr * m1(i);
+        update(m, m1);
+        update(p, p1);
+        for (const ArgumentRef &a : {ArgumentRef(g), ArgumentRef(p), ArgumentRef(m)}) arguments.push_back(a);
+    }
+    arguments.push_back(lr);
+    Program program("momentum", arguments);
+    Schedule s(program);
+    s.fuse_all();
+    CheckOptions o;
+    o.ranks = {2};
+    o.sizes = {5};
+    CHECK(check(program, s, o).ok());
+}
