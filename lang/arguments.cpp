@@ -51,7 +51,8 @@ void require(const Expr &condition, const std::string &text) {
 GeneratorParamBase::GeneratorParamBase(const std::string &name) : name(name) {
     check_name(name, "parameter");
     if (name == "target" || name == "schedule")
-        throw Error("no parameter can be called " + name + ", as " + name + "=... is the command line's own.\nLegal: another name");
+        throw Error("no parameter can be called " + name + ": " + name +
+                    "=... is the command line's own.\nLegal: another name");
     if (!Recorder::open) return;
     for (auto *other : Recorder::open->parameters)
         if (other->name == name)

@@ -90,9 +90,12 @@ void check_expression(const Expr &e, const std::string &what, const std::string 
     if (m.wrong.defined()) refuse_type(m.wrong.type(), what + " holds a value", program);
 }
 
-void check_declared_type(const Definition &t, const std::string &program) {
+void check_declared(const Definition &t, const std::string &program) {
     Type type = t.declared_type.get();
     if (!is_tensor_type(type)) refuse_type(type, t.name + " is", program);
+    if (t.extents.size() > most_indices)
+        throw Error("In program " + program + ": " + t.name + " has " + std::to_string(t.extents.size()) +
+                    " dimensions.\nLegal: at most " + std::to_string(most_indices));
 }
 
 }  // namespace stretto

@@ -4,13 +4,14 @@
 
 namespace stretto {
 
-constexpr int most_nested = 5000;  // operations inside each other; every pass walks through them on its stack
+constexpr int most_nested = 5000;   // operations inside each other; every pass walks through them on its stack
+constexpr size_t most_indices = 8;  // of a tensor, with those that its definition reduces over: max_dimensions of a plan
 
 // Throws an Error when e, with the anonymous tensors written out in it, is nested deeper than that or holds a value of a type
 // that no tensor can have. what: "the definition of t"; program: its name.
 void check_expression(const Expr &e, const std::string &what, const std::string &program);
 
-// The same for the type that t is declared with.
-void check_declared_type(const Definition &t, const std::string &program);
+// The same for the type that t is declared with; and when it has too many dimensions.
+void check_declared(const Definition &t, const std::string &program);
 
 }  // namespace stretto

@@ -1,4 +1,5 @@
 #include "lang/infer.h"
+#include "lang/check_expression.h"
 #include "lang/error.h"
 #include "lang/expression_layout.h"
 #include "lang/print.h"
@@ -17,6 +18,9 @@ public:
 
     // Extents of the domain, from the bare indices of the reads.
     void find_extents(std::vector<Index> &domain) const {
+        if (domain.size() > most_indices)
+            fail(n.name + " has " + std::to_string(domain.size()) + " indices, with those that it reduces over.",
+                 "at most " + std::to_string(most_indices) + "; a reduction in two steps");
         std::map<std::string, std::pair<Dim, std::string>> known;
         for_each_access(n.source, [&](const Halide::Internal::Call *c) {
             const Node &t = g.at(accessed(c));

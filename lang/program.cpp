@@ -84,7 +84,7 @@ class Builder {
 
     void collect(const DefinitionPtr &d) {
         if (!visited.insert(d.get()).second) return;
-        if (d->declared) check_declared_type(*d, g.program);
+        if (d->declared) check_declared(*d, g.program);
         if (!d->anonymous) check_expression(d->value, "the definition of " + d->name, g.program);
         if (!d->defined) {
             if (!d->argument)
@@ -175,16 +175,7 @@ class Builder {
         f.source = access(blocks, r.type, {index(block)});
         return add(f);
     }
-    void check_indices(const Node &n) const {
-        constexpr size_t most = 8;  // max_dimensions of a plan
-        if (n.domain.size() <= most) return;
-        const size_t reduced = n.rvars().size();
-        fail(n.name + " has " + counted(n.dimensions(), "dimension") +
-                 (reduced ? " and is reduced over " + counted(reduced, "index") : ""),
-             "at most " + std::to_string(most) + " indices, with those that are reduced");
-    }
     NodeId add(const Node &n) {
-        check_indices(n);
         NodeId id = g.add(n).id;
         infer_node(g, id);
         return id;
@@ -286,7 +277,7 @@ class Builder {
         x.has_range = a.range->first != a.range->second;
         if (x.has_range) std::tie(x.low, x.high) = *a.range;
         if (!a.scalar) {
-            check_declared_type(*a.definition, g.program);
+            check_declared(*a.definition, g.program);
             x.dims = dims_of(*a.definition);
             x.layout = a.definition->layout;
             const size_t dimensions = x.dims.size();
@@ -307,7 +298,6 @@ class Builder {
         n.accumulator = accumulator_type(x.type);
         for (size_t d = 0; d < x.dims.size(); d++)
             n.domain.push_back({default_index(int(d)), x.dims[d], x.layout.axes_of(d)});
-        check_indices(n);
         n.layout = x.layout;
         tensor_names.insert(a.name);
         return node_of[a.definition.get()] = g.add(n).id;

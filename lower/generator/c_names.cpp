@@ -37,7 +37,8 @@ std::string c_name_fault(const std::string &name, bool external) {
         return "'" + name + "' is a word of C or C++";
     if (name.find("__") != std::string::npos || (name[0] == '_' && (external || std::isupper(name[1]))))
         return "'" + name + "' is reserved for C and C++ compilers";
-    if (name.rfind("stretto_", 0) == 0 || name.rfind("halide_", 0) == 0) return "'" + name + "' is a name of the runtime's kind";
+    if (name.rfind("stretto_", 0) == 0 || name.rfind("halide_", 0) == 0)
+        return "'" + name + "' is a name of the runtime's kind";
     if (external && in_c_library(name)) return "'" + name + "' is a name of the C library";
     return "";
 }

@@ -178,8 +178,8 @@ std::string to_string(const CheckReport &r) {
         if (!x.elements) nothing.push_back(x.name);
     if (r.outputs.empty() || !nothing.empty())
         o << "Nothing " << (nothing.empty() ? "" : "of " + join(nothing) + " ") << "was compared.\n"
-          << "Legal: sizes of tensors that have elements and meet the requirements, as --check-sizes 8,1000 (CheckOptions::sizes);\n"
-          << "arguments with a range in which the requirements hold, as lr.range(0.1, 0.9)\n";
+          << "Legal: sizes at which tensors have elements and the requirements hold, as --check-sizes 8,1000\n"
+          << "(CheckOptions::sizes); arguments with a range in which they hold, as lr.range(0.1, 0.9)\n";
     return o.str();
 }
 

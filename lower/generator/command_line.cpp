@@ -63,20 +63,22 @@ void check_use(const CLI::App &app) {
         std::string chosen_by, what;
         Names reads;
     };
-    const std::vector<Use> uses = {{"-r", "writes Halide's runtime", {"-r", "-o", "name=value"}},
-                                   {"--check", "runs, and writes no files", {"--check", "--check-sizes", "--check-streaming", "-g", "name=value"}},
-                                   {"-g", "writes files", {"-g", "-f", "-o", "-e", "name=value"}},
-                                   {"", "lists generators", {}}};
+    const Names of_check = {"--check", "--check-sizes", "--check-streaming"};
+    const std::vector<Use> uses = {
+        {"-r", "-r writes Halide's runtime", {"-r", "-o", "name=value"}},
+        {"--check", "--check runs, and writes no files", {of_check[0], of_check[1], of_check[2], "-g", "name=value"}},
+        {"-g", "-g writes files", {"-g", "-f", "-o", "-e", "name=value"}},
+        {"", "without -g the program lists generators", {}}};
+    auto among = [](const Names &all, const std::string &x) { return std::find(all.begin(), all.end(), x) != all.end(); };
     auto given = [&](const std::string &option) { return option.empty() || app.get_option(option)->count() > 0; };
     auto use = std::find_if(uses.begin(), uses.end(), [&](auto &u) { return given(u.chosen_by); });
-    auto needs = [&](const std::string &option) { return option == "--check-sizes" || option == "--check-streaming" ? "--check" : "-g"; };
     for (std::string option : {"-g", "-f", "-o", "-e", "-r", "--check", "--check-sizes", "--check-streaming", "name=value"})
-        if (given(option) && std::find(use->reads.begin(), use->reads.end(), option) == use->reads.end()) {
-            const std::string with = use->chosen_by.empty() ? "without -g the program " : use->chosen_by + " ";
-            throw Error(option + " would have no effect: " + with + use->what + ".\nLegal: " +
-                        (use->chosen_by.empty() ? option + " with " + needs(option) : "with " + use->chosen_by + ": " + join(use->reads)));
-        }
-    if (use->chosen_by == "--check" && !given("-g")) throw Error("--check without a generator.\nLegal: -g NAME --check 1,2,4");
+        if (given(option) && !among(use->reads, option))
+            throw Error(option + " would have no effect: " + use->what + ".\nLegal: " +
+                        (use->chosen_by.empty() ? option + " with " + (among(of_check, option) ? "--check" : "-g")
+                                                : "with " + use->chosen_by + ": " + join(use->reads)));
+    if (use->chosen_by == "--check" && !given("-g"))
+        throw Error("--check without a generator.\nLegal: -g NAME --check 1,2,4");
 }
 
 struct Options {
@@ -91,7 +93,9 @@ int perform(Options &o, std::ostream &out, std::ostream &err) {
         if (o.directory.empty())
             throw Error("-r " + o.runtime + " needs a folder to write to.\nLegal: -o DIR");
         if (!o.parameters.empty() || o.schedule != "default")
-            throw Error("-r writes Halide's runtime, which no schedule or parameter changes.\nLegal: -r NAME -o DIR target=TARGET");
+            throw Error(
+                "-r writes Halide's runtime, which no schedule or parameter changes.\n"
+                "Legal: -r NAME -o DIR target=TARGET");
         out << write_halide_runtime(o.runtime, o.directory, o.target) << "\n";
         return 0;
     }
