@@ -3,6 +3,7 @@
 #include <map>
 #include <sstream>
 #include <utility>
+#include "lang/infer.h"
 #include "lang/text.h"
 
 namespace stretto {

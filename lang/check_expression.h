@@ -4,8 +4,7 @@
 
 namespace stretto {
 
-constexpr int most_nested = 5000;   // operations inside each other; every pass walks through them on its stack
-constexpr size_t most_indices = 8;  // of a tensor, with those that its definition reduces over: max_dimensions of a plan
+constexpr int most_nested = 5000;  // operations inside each other; every pass walks through them on its stack
 
 // Throws an Error when e, with the anonymous tensors written out in it, is nested deeper than that or holds a value of a type
 // that no tensor can have. what: "the definition of t"; program: its name.

@@ -1,5 +1,4 @@
 #include "lang/infer.h"
-#include "lang/check_expression.h"
 #include "lang/error.h"
 #include "lang/expression_layout.h"
 #include "lang/print.h"

@@ -5,6 +5,8 @@
 
 namespace stretto {
 
+constexpr size_t most_indices = 8;  // of a tensor, with those that its definition reduces over: max_dimensions of a plan
+
 // Sets domain, layout (and the op of a communication) of one node from its operands. Throws Error.
 void infer_node(Graph &, NodeId);
 // All nodes in order.
