@@ -280,7 +280,7 @@ private:
         const Box &region = to.regions[size_t(in.rank)];
         if (loop < s.outputs) return {region.lo[loop], region.hi[loop]};
         if (loop == to.block_loop && s.loops[0].range() == Range::Slice) return block_of(to.block_extent, in.rank, in.ranks);
-        return {0, value(s.loops[size_t(loop)].extent())};
+        return {to.range[2 * loop], to.range[2 * loop + 1]};
     }
 
     // A kernel does not look whether what it loads is there.
