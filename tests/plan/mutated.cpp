@@ -275,3 +275,19 @@ TEST_CASE("D4, D5: damaged plans are refused or run within their memory") {
     for (auto &field : Mutations::all_fields())
         if (count >= 10000) CHECK_MESSAGE((changed[field] > 0) != (empty.count(field) > 0), field);
 }
+
+TEST_CASE("D4: every pair of enumerations and flags of stages, changed") {
+    Counts counts;
+    for (auto &good_plan : good_plans()) {
+        const Good g(good_plan);
+        Mutations(good_plan).for_each_pair([&](const std::vector<uint8_t> &bytes) {
+            plan::PlanT p;
+            if (plan::validate(bytes.data(), bytes.size(), &p).empty()) call(g, bytes, p, World::Threads, 2, 5, &counts);
+            else counts.not_loaded++;
+        });
+    }
+    for (auto &text : counts.broken) FAIL_CHECK(text);
+    MESSAGE(counts.not_loaded, " were not loaded, ", counts.refused, " refused, ", counts.ran, " ran");
+    CHECK(counts.refused > 10);
+    CHECK(counts.ran > 10);
+}

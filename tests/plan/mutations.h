@@ -43,6 +43,24 @@ public:
         return bytes;
     }
 
+    // With each pair of other values of two of the enumerations and flags of stages, one after the other: f(bytes).
+    template <class F>
+    void for_each_pair(F f) const {
+        std::vector<std::pair<size_t, uint8_t>> values;  // where, and what there
+        for (auto &s : sites_)
+            for (uint8_t v = 0; s.kind == Number && s.bytes == 1 && s.field.find("stages.") == 0 && v < 4; v++)
+                if (bytes_[s.at] != v) values.push_back({s.at, v});
+        for (size_t i = 0; i < values.size(); i++)
+            for (size_t k = i + 1; k < values.size(); k++) {
+                if (values[i].first == values[k].first) continue;
+                std::vector<uint8_t> bytes = bytes_;
+                bytes[values[i].first] = values[i].second;
+                bytes[values[k].first] = values[k].second;
+                reseal(bytes);
+                f(bytes);
+            }
+    }
+
     // Of any plan.
     static std::set<std::string> all_fields() {
         std::set<std::string> names;
