@@ -61,7 +61,8 @@ class Parser {
             if (c == '\n')
                 lines.push_back("");
             else if (c != '\r')
-                lines.back() += c == '\t' ? ' ' : c;
+                lines.back() += c == '\t' ? ' ' : c >= 0 && c < ' ' ? '?'
+                                                                    : c;  // what is no text has no meaning
     }
 
     void scan(int number) {

@@ -47,3 +47,16 @@ TEST_CASE("every mistake names its place") {
     }
     check_golden("schedule/parse_errors", text);
 }
+
+TEST_CASE("fuzz: what is no text is refused in words that can be read to their end") {
+    Adam a;
+    for (char c : {'\0', '\1', '\x1b'}) {
+        std::string text;
+        try {
+            Schedule::parse(a.program, "fuse_all" + std::string(1, c) + "()");
+        } catch (const Error &e) { text = e.what(); }
+        const std::string place = "line 1, column 9: '?' has no meaning in a schedule.\n  fuse_all?()";
+        CHECK_MESSAGE(text.find(place) != std::string::npos, text);
+        CHECK_MESSAGE(text.find("\nLegal: ") != std::string::npos, text);
+    }
+}
