@@ -13,7 +13,7 @@
 
 namespace stretto::runtime {
 
-constexpr uint32_t meeting_protocol = 0x53545202;  // the last byte counts versions
+constexpr uint32_t meeting_protocol = 0x53545203;  // the last byte counts versions
 
 // What ranks say as they meet.
 struct MeetingMessage {
