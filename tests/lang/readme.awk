@@ -7,3 +7,5 @@ function close_block() { print "    readme.run();\n}" }
     next
 }
 inside { print }
+# In this file too: doctest runs the cases of one file in their order.
+END { print "TEST_CASE(\"there are blocks, and they ran\") { CHECK(blocks > 8); }" }

@@ -109,9 +109,9 @@ TEST_CASE("B11: a generator that cannot be made is named with its fault, and the
     CHECK(o.status == 1);
     for (std::string name : {"good\n", "comm\n", "required\n", "lookup\n"}) CHECK_MESSAGE(says(o.out, name), o.out);
     CHECK(says(o.err, "In generator two_schedules: two schedules are called one."));
-    CHECK(says(o.err, "In generator undefined_member: Halide: "));
+    CHECK(says(o.err, "In generator undefined_member: In an expression: "));
     CHECK(says(o.err, "In generator twin: two generators have this name."));
-    refused("-g undefined --check 1", {"In generator undefined: Halide: ", "undefined"});
+    refused("-g undefined --check 1", {"In generator undefined: In an expression: ", "undefined"});
     CHECK(command("-g good --check 1,2").status == 0);
 }
 

@@ -165,10 +165,11 @@ TEST_CASE("D4: a plan that leaves out a wait is refused, and one that gives a ke
         program.bytes() = plan::pack(q);
         return told(program);
     };
-    CHECK(damaged([](plan::PlanT &q) { q.cpu->stages[0]->direct[0]->kernel->scalars.clear(); }) ==
-          other +
-              "11 was not compiled for what the plan gives it, sweep of 1 + 0 loops: 2 x float32[0] -> float32[0] in place, "
-              "float32[0] in place");
+    const std::string text = damaged([](plan::PlanT &q) { q.cpu->stages[0]->direct[0]->kernel->scalars.clear(); });
+    CHECK(text.find(other) == 0);
+    CHECK_MESSAGE(text.find(" was not compiled for what the plan gives it, sweep of 1 + 0 loops: 2 x float32[0] -> "
+                            "float32[0] in place, float32[0] in place") != std::string::npos,
+                  text);
     CHECK(damaged([](plan::PlanT &q) { q.stages[0]->accesses[0]->reach = {-1}; }).find(other) == 0);
     CHECK(damaged([](plan::PlanT &q) { q.scalars[0]->type = plan::Type::Float64; }).find(other) == 0);
     CHECK(damaged([](plan::PlanT &q) { q.cpu->stages[0]->kernel->id = momentum_scalars; }) ==
