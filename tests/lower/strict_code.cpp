@@ -98,6 +98,7 @@ bool is_known(const std::string &instruction, bool fuses) {
 
 TEST_CASE("kernels have no instruction that may be computed otherwise than IEEE 754 says") {
     for (std::string target : {"host", "x86-64-linux", "x86-64-linux-avx2-fma-f16c"}) {
+        const bool all = target == "host" || std::getenv("STRETTO_LONG");  // else of each program two schedules
         LowerOptions o;
         o.target = parse_target(target);
         auto check = [&](const std::string &name, const Graph &g) {
@@ -110,7 +111,9 @@ TEST_CASE("kernels have no instruction that may be computed otherwise than IEEE 
         };
         for (auto &[name, make] : test::all_programs()) {
             test::ScheduledProgram p = make();
-            for (auto &[schedule, s] : p.schedules) check(name + ", " + schedule, s.graph());
+            for (auto &[schedule, s] : p.schedules)
+                if (all || schedule == "default" || schedule == p.schedules.back().first)
+                    check(name + ", " + schedule, s.graph());
         }
         for (auto &t : {f16, bf16, f32, f64}) check(type_name(t), of_functions(t).graph());
     }
