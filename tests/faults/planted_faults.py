@@ -2,6 +2,7 @@
 """Plants one fault at a time in a copy of the sources, rebuilds, and expects a named check to fail.
 
 usage: planted_faults.py BUILD [NAME ...]     BUILD: a scratch folder for the copy and its build (kept for the next run)
+       planted_faults.py --texts              only whether every fault still fits the sources, as ctest does (faults.texts)
 
 A fault is one piece of text that is replaced in one file; it must occur exactly once. Needs a configured environment as
 ./run build leaves it (STRETTO_HALIDE_ROOT, or build/venv in the project).
@@ -57,7 +58,7 @@ FAULTS = [
     ("every_reduction_a_sum", "lower/stages.cpp", "            b.op = n.reduce_op();\n", "", "test_lower_verify", VERIFY),
     ("bodies_compared_without_reductions", "lower/kernels.cpp", "x.over == y.over && x.op == y.op &&", "x.over == y.over &&",
      "test_lower_verify", VERIFY),
-    ("updated_while_others_read", "lower/storage.cpp", "return reader < at->second ||", "return reader <= at->second ||",
+    ("updated_while_others_read", "lower/storage.cpp", "return reader < stage ||", "return reader <= stage ||",
      "test_lower_verify", VERIFY),
     ("computed_index_taken_for_own", "collectives/execute/instance.cpp", "        if (a.reach[size_t(d)] != d) return false;\n", "",
      "test_plan_collectives", ["tests/plan/test_plan_collectives"]),
@@ -67,7 +68,8 @@ FAULTS = [
      "test_lower_riding", ["tests/lower/test_lower_riding"]),
     ("swapped_slices", "collectives/execute/geometry.h", "inline Block block_of(int64_t n, int rank, int ranks) {",
      "inline Block block_of(int64_t n, int rank, int ranks) {\n    rank = ranks - 1 - rank;", "adam_generator", CHECK),
-    ("signal_before_the_copies", "collectives/execute/sweep_shared.cpp", "if (!store.all) continue;", "if (store.all) continue;",
+    ("signal_before_the_copies", "collectives/execute/sweep_shared.cpp", "if (store.to[size_t(q)] && q != store.rank",
+     "if (!store.to[size_t(q)] && q != store.rank",
      "adam_generator", CHECK),
     ("bits_of_floats", "lang/check_expression.cpp", "if (!bits.defined() && no_bits(c)) bits = c;", "", "test_lang_surface",
      ["tests/lang/test_lang_surface"]),
@@ -208,6 +210,11 @@ def run(command, **options):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
+    if sys.argv[1] == "--texts":
+        unfit = [f"{name}: '{text}' occurs {count} times in {file}" for name, file, text, *_ in FAULTS
+                 if (count := (ROOT / file).read_text().count(text)) != 1]
+        print("\n".join(unfit + [f"{len(FAULTS)} faults, {len(unfit)} do not fit"]))
+        sys.exit(1 if unfit else 0)
     scratch = pathlib.Path(sys.argv[1]).resolve()
     wanted = sys.argv[2:]
     copy, build = scratch / "tree", scratch / "build"
